@@ -1,0 +1,28 @@
+# tacit_library(name [SOURCES ...] [DEPS layers...] [LINK libraries...] [BUILD_LINK libraries...])
+# makes the layer tacit::name. Without sources it is header-only.
+#   LINK        third-party libraries whose code is needed at link time, also by consumers
+#   BUILD_LINK  third-party headers needed to build this layer only
+function(tacit_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LINK;BUILD_LINK" ${ARGN})
+  list(TRANSFORM arg_DEPS PREPEND "tacit::")
+  set(target tacit_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE ${arg_LINK} $<BUILD_INTERFACE:tacit_warnings>)
+    foreach(library IN LISTS arg_BUILD_LINK)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
+    endforeach()
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(tacit::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} ${scope} ${arg_DEPS})
+  set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES ${target})
+endfunction()

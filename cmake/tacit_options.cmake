@@ -1,0 +1,28 @@
+# What every target of this project is compiled with, and nothing of it reaches a consumer.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(TACIT_CCACHE ccache)
+if(TACIT_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TACIT_CCACHE})
+  # ccache keeps precompiled headers apart by content only when told so.
+  set(ENV{CCACHE_SLOPPINESS} pch_defines,time_macros)
+endif()
+
+add_library(tacit_warnings INTERFACE)
+target_compile_options(tacit_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wpedantic
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${TACIT_WERROR}>:-Werror>)
+
+if(TACIT_SANITIZE)
+  add_compile_options(-fsanitize=${TACIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TACIT_SANITIZE})
+endif()
+
+if(TACIT_TIDY)
+  find_program(TACIT_CLANG_TIDY NAMES clang-tidy clang-tidy-14 REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${TACIT_CLANG_TIDY} --quiet)
+endif()

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Server shards: a flat vector cut into `servers` parts, each kept by an agent of a worker rank.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "tacit/collectives/comm.h"
+
+namespace tacit {
+
+// What one shard does with what workers push, and what it hands out. The algorithm of a parameter server is
+// in its rule.
+//
+// Threads  the shard's agent alone.
+class ShardRule {
+ public:
+  virtual ~ShardRule() = default;
+  // x is the shard's part of what `from` pushed at `step`; readable until this returns.
+  virtual void push(int from, std::int64_t step, ConstFloatView x) = 0;
+  // The shard's answer to a pull. An empty view means not yet: the pull is asked again after the next push.
+  virtual ConstFloatView pull(int from, std::int64_t step) = 0;
+};
+using ShardRuleMaker = std::function<std::unique_ptr<ShardRule>(Slice part)>;
+
+// One rank's view of all shards. Made on every rank alike.
+//
+// Lifetime  close() is collective and comes before the end; comm must outlive this.
+// Threads   the trainer's task, or one background exchange at a time.
+class Shards {
+ public:
+  // Shard s lives on rank s * size / servers. Throws InvalidConfig for more servers than ranks.
+  Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule);
+  ~Shards();
+  Shards(const Shards&) = delete;
+  Shards& operator=(const Shards&) = delete;
+
+  void push(std::int64_t step, ConstFloatView x);
+  void pull(std::int64_t step, FloatView out);
+  void close();
+
+ private:
+  class Keeper;
+  struct Place {
+    int rank;
+    Slice part;
+  };
+  Comm& comm_;
+  std::vector<Place> places_;
+  std::unique_ptr<Keeper> keeper_;  // null where this rank keeps no shard
+};
+
+// The rule of synchronous averaging: a pull at a step answers with the mean of all ranks' pushes of that
+// step, added in rank order, once the last has come.
+std::unique_ptr<ShardRule> make_mean_rule(int ranks, std::size_t count);
+
+}  // namespace tacit

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// An algorithm that keeps replicas together. One file in src/strategies/.
+#pragma once
+
+#include "tacit/strategy/worker.h"
+
+namespace tacit {
+
+// Calls come in this order: start, then step for every gradient, with model in between at any time, then
+// finish. start, model and finish are collective: all ranks call them at the same step.
+//
+// Threads  the trainer's task.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // Before the first gradient. Equal weights everywhere: rank 0's.
+  virtual void start(Worker& w);
+
+  // w.gradient() is fresh at w.params(); leave in params() the point for the next gradient.
+  virtual void step(Worker& w) = 0;
+
+  // The weights to evaluate or save, where they are not params().
+  virtual void model(Worker& w, FloatView out);
+
+  // Ends every exchange. Afterwards params() is model() and equal on every rank.
+  virtual void finish(Worker& w);
+};
+
+}  // namespace tacit

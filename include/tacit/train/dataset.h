@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Labelled images in memory, and the order in which ranks see them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacit/core/options.h"
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+struct ImageShape {
+  int channels = 1;
+  int height = 0;
+  int width = 0;
+  std::size_t size() const { return static_cast<std::size_t>(channels * height * width); }
+  friend bool operator==(const ImageShape&, const ImageShape&) = default;
+};
+
+// Images as bytes, channel by channel, as the files hold them.
+//
+// Threads  immutable once loaded; all ranks of a process read the same one.
+struct Dataset {
+  ImageShape shape;
+  int classes = 0;
+  std::vector<std::uint8_t> pixels;  // size() * shape.size()
+  std::vector<std::uint8_t> labels;
+  std::array<float, 3> mean{};    // per channel, of pixels scaled to [0, 1]
+  std::array<float, 3> spread{};  // standard deviation, likewise
+
+  std::size_t size() const { return labels.size(); }
+};
+
+// What is trained on and what is tested on; equal shape, classes, mean and spread (those of `train`).
+struct DataPair {
+  Dataset train;
+  Dataset test;
+};
+
+// A minibatch as models take it: images scaled to zero mean and unit spread per channel.
+struct Batch {
+  ImageShape shape;
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+  std::size_t size() const { return labels.size(); }
+};
+
+// Gathers samples by index into a batch, whose memory is reused.
+void gather(const Dataset& data, std::span<const std::uint32_t> indices, Batch& out);
+
+// The samples of one epoch in the order of (seed, epoch), cut into global batches and each of those into
+// one piece per rank: step s, rank r takes order[s*B + r*b, +b) with B = b*ranks. Which samples make up a
+// global batch therefore depends on B and not on the number of ranks. A short last global batch is left out.
+class Sampler {
+ public:
+  // Throws InvalidConfig where not one global batch fits.
+  Sampler(std::size_t samples, std::size_t batch, int ranks, std::uint64_t seed);
+
+  std::int64_t steps_per_epoch() const { return steps_; }
+  // The indices for this rank's step of this epoch (0 <= step < steps_per_epoch()). The span lives until
+  // the next call.
+  std::span<const std::uint32_t> indices(std::int64_t epoch, std::int64_t step, int rank);
+
+ private:
+  std::size_t batch_;
+  int ranks_;
+  std::uint64_t seed_;
+  std::int64_t steps_;
+  std::int64_t epoch_ = -1;
+  std::vector<std::uint32_t> order_;
+};
+
+struct DatasetInfo {
+  std::string name;
+  std::string summary;  // one line
+  std::string source;   // where it is described
+  std::function<DataPair(OptionReader&)> load;
+};
+
+std::span<const DatasetInfo> builtin_datasets();
+std::vector<std::string> dataset_names();
+
+// `fashion-mnist`, `cifar10:path=DIR`, `synthetic:samples=1000`. Throws InvalidConfig, with the nearest known
+// name for an unknown one and a sentence that says what to change for a bad file.
+DataPair load_dataset(std::string_view spec);
+
+}  // namespace tacit

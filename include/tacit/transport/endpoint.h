@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// One rank's end of a transport: reliable, tagged messages to and from every rank, itself included.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tacit/core/clock.h"
+#include "tacit/core/views.h"
+#include "tacit/transport/ledger.h"
+#include "tacit/transport/tag.h"
+
+namespace tacit {
+
+// In place of a peer: whoever sends first.
+inline constexpr int kAnyRank = -1;
+
+// How long a rank waits for a named peer. A wait for kAnyRank is an agent's idle state and has no limit.
+struct WaitLimits {
+  Seconds timeout{1800};  // then Timeout is thrown
+  Seconds stall{30};      // then, and each time it doubles, the wait is reported
+  std::function<void(const std::string&)> report;  // default: a line on stderr
+};
+
+// What came, or what was sent.
+struct Arrival {
+  int peer = kAnyRank;
+  ConstBytes data;  // received in place: the filled part of the caller's buffer; borrowed: the transport's
+                    // or the sender's memory, readable until the Request is dropped
+};
+
+// A message on its way.
+//
+// Lifetime  dropping one that has not ended cancels it; no buffer is touched afterwards.
+// Threads   one at a time.
+// Errors    PeerLost, Timeout, Mismatch (a message longer than the buffer), Interrupted.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  // Waits within the endpoint's limits.
+  virtual Arrival wait() = 0;
+  // True once wait() would return or throw at once. Throws nothing itself.
+  virtual bool ready_by(Deadline deadline) = 0;
+};
+using Request = std::unique_ptr<Operation>;
+
+// Ordering  messages with equal (peer, tag) are received in the order they were sent.
+// Lifetime  a buffer given to isend or irecv stays valid, and one being sent unchanged, until its Request
+//           has been waited for or dropped. An Endpoint outlives its Requests.
+// Threads   any task of the rank.
+// Bytes     payloads are aligned for every scalar type; empty messages are messages.
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual Clock& clock() = 0;
+  virtual const Ledger& ledger() const = 0;
+
+  virtual Request isend(int peer, Tag tag, ConstBytes data) = 0;
+  // Filled in place. peer may be kAnyRank.
+  virtual Request irecv(int peer, Tag tag, Bytes into) = 0;
+  // Lends the message where it lies, for a reader that adds or decodes it and needs no copy. Until the
+  // Request is dropped the sender's buffer may be in use. peer may be kAnyRank.
+  virtual Request iborrow(int peer, Tag tag) = 0;
+};
+
+// "rank 0 waits for rank 2 in all-reduce 17, part 0": one wording for errors and stall reports.
+std::string describe_wait(int rank, int peer, Tag tag);
+
+}  // namespace tacit

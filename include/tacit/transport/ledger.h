@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The byte ledger: what an endpoint really sent and received, counted where it happens.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "tacit/transport/tag.h"
+
+namespace tacit {
+
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t payload = 0;  // bytes the caller gave
+  std::uint64_t framing = 0;  // bytes the transport added to carry them
+  std::uint64_t wire() const { return payload + framing; }
+
+  Traffic& operator+=(const Traffic& other) {
+    messages += other.messages;
+    payload += other.payload;
+    framing += other.framing;
+    return *this;
+  }
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+// Threads  any; a sum taken during an exchange may miss its last message.
+class Ledger {
+ public:
+  explicit Ledger(int ranks) : sent_(cells(ranks)), received_(cells(ranks)) {}
+
+  void count_sent(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
+    sent_[index(peer, lane)].add(payload, framing);
+  }
+  void count_received(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
+    received_[index(peer, lane)].add(payload, framing);
+  }
+
+  Traffic sent(int peer, Tag::Lane lane) const { return sent_[index(peer, lane)].read(); }
+  Traffic received(int peer, Tag::Lane lane) const { return received_[index(peer, lane)].read(); }
+  // Over all peers.
+  Traffic sent(Tag::Lane lane) const { return total(sent_, lane); }
+  Traffic received(Tag::Lane lane) const { return total(received_, lane); }
+
+ private:
+  struct Cell {
+    std::atomic<std::uint64_t> messages{0};
+    std::atomic<std::uint64_t> payload{0};
+    std::atomic<std::uint64_t> framing{0};
+
+    void add(std::size_t more_payload, std::size_t more_framing) {
+      messages.fetch_add(1, std::memory_order_relaxed);
+      payload.fetch_add(more_payload, std::memory_order_relaxed);
+      framing.fetch_add(more_framing, std::memory_order_relaxed);
+    }
+    Traffic read() const {
+      return {messages.load(std::memory_order_relaxed), payload.load(std::memory_order_relaxed),
+              framing.load(std::memory_order_relaxed)};
+    }
+  };
+
+  static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * Tag::kLanes; }
+  static std::size_t index(int peer, Tag::Lane lane) {
+    return static_cast<std::size_t>(peer) * Tag::kLanes + static_cast<std::size_t>(lane);
+  }
+  static Traffic total(const std::vector<Cell>& table, Tag::Lane lane) {
+    Traffic all;
+    for (std::size_t i = static_cast<std::size_t>(lane); i < table.size(); i += Tag::kLanes) all += table[i].read();
+    return all;
+  }
+
+  std::vector<Cell> sent_;
+  std::vector<Cell> received_;
+};
+
+}  // namespace tacit

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What a message is about. Two messages match when their tags are equal.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace tacit {
+
+// Layout, highest bits first: channel:8 | lane:8 | step:32 | part:16.
+class Tag {
+ public:
+  enum class Channel : std::uint8_t {
+    kAllReduce = 1,
+    kReduceScatter,
+    kAllGather,
+    kBroadcast,
+    kBarrier,
+    kExchange,
+    kRequest,      // to an agent: what is wanted; step is the service
+    kRequestBody,  // to an agent: the data that goes with it; step is the caller's ticket
+    kReply,        // from an agent; step is the caller's ticket
+  };
+  // Exchanges that run side by side on one rank use different lanes, so that they can never be taken for
+  // one another. The byte ledger counts each lane apart.
+  enum class Lane : std::uint8_t {
+    kTrain,       // the trainer and the agents of its strategy
+    kBackground,  // what Comm::start runs
+    kControl,     // evaluation and bookkeeping: not part of what an algorithm costs
+  };
+  static constexpr int kLanes = 3;
+
+  constexpr Tag(Channel channel, Lane lane, std::uint32_t step, std::uint16_t part = 0)
+      : bits_(std::uint64_t{static_cast<std::uint8_t>(channel)} << 56U |
+              std::uint64_t{static_cast<std::uint8_t>(lane)} << 48U | std::uint64_t{step} << 16U | part) {}
+
+  constexpr std::uint64_t bits() const { return bits_; }
+  constexpr Channel channel() const { return static_cast<Channel>(bits_ >> 56U); }
+  constexpr Lane lane() const { return static_cast<Lane>((bits_ >> 48U) & 0xFFU); }
+  constexpr std::uint32_t step() const { return static_cast<std::uint32_t>(bits_ >> 16U); }
+  constexpr std::uint16_t part() const { return static_cast<std::uint16_t>(bits_); }
+
+  std::string text() const;  // "all-reduce 17, part 2"
+
+  friend constexpr auto operator<=>(const Tag&, const Tag&) = default;
+
+ private:
+  std::uint64_t bits_;
+};
+
+static_assert(Tag(Tag::Channel::kReply, Tag::Lane::kControl, 0xFFFFFFFFU, 7).part() == 7);
+static_assert(Tag(Tag::Channel::kReply, Tag::Lane::kControl, 0xFFFFFFFFU, 7).step() == 0xFFFFFFFFU);
+
+}  // namespace tacit

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "collectives/agent.h"
+
+#include <cstring>
+#include <utility>
+
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+// On the wire as it lies in memory; ranks of one job run the same build on the same byte order.
+struct Header {
+  std::uint64_t body_bytes = 0;
+  std::int64_t step = 0;
+  std::uint32_t method = 0;
+  std::uint32_t ticket = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(Header) == 32);
+enum Kind : std::uint32_t { kPost = 1, kCall = 2, kStop = 3 };
+
+Tag request_tag(Tag::Lane lane, std::uint32_t service) { return {Tag::Channel::kRequest, lane, service}; }
+Tag body_tag(Tag::Lane lane, std::uint32_t ticket) { return {Tag::Channel::kRequestBody, lane, ticket}; }
+Tag reply_tag(Tag::Lane lane, std::uint32_t ticket) { return {Tag::Channel::kReply, lane, ticket}; }
+
+ConstBytes header_bytes(const Header& h) { return std::as_bytes(std::span(&h, 1)); }
+
+class EndpointAnswer final : public Answer {
+ public:
+  EndpointAnswer(Endpoint& endpoint, int to, Tag tag) : endpoint_(endpoint), to_(to), tag_(tag) {}
+  void send(ConstBytes reply) override { endpoint_.isend(to_, tag_, reply)->wait(); }
+
+ private:
+  Endpoint& endpoint_;
+  int to_;
+  Tag tag_;
+};
+
+class EndpointAgent final : public Agent {
+ public:
+  EndpointAgent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service, Handler handler)
+      : endpoint_(endpoint), lane_(lane), service_(service), handler_(std::move(handler)) {
+    task_ = tasks.spawn("tacit-agent", [this] { serve(); });
+  }
+  EndpointAgent(const EndpointAgent&) = delete;
+  EndpointAgent& operator=(const EndpointAgent&) = delete;
+
+  ~EndpointAgent() override {
+    try {
+      stop();
+    } catch (...) {  // whoever cares called stop()
+    }
+  }
+
+  void stop() override {
+    if (!task_) return;
+    // A message to ourselves: it ends the wait in every world and leaves no network traffic.
+    const Header h{.kind = kStop};
+    endpoint_.isend(endpoint_.rank(), request_tag(lane_, service_), header_bytes(h))->wait();
+    const std::unique_ptr<Task> task = std::move(task_);
+    task->join();
+  }
+
+ private:
+  void serve() {
+    for (;;) {
+      Header h;
+      const Request request =
+          endpoint_.irecv(kAnyRank, request_tag(lane_, service_), std::as_writable_bytes(std::span(&h, 1)));
+      const int from = request->wait().peer;
+      if (h.kind == kStop) return;
+      Request body;
+      Call call{from, h.method, h.step, {}};
+      if (h.body_bytes > 0) {
+        body = endpoint_.iborrow(from, body_tag(lane_, h.ticket));
+        call.body = body->wait().data;
+      }
+      handler_(call, h.kind == kCall ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
+                                     : nullptr);
+    }
+  }
+
+  Endpoint& endpoint_;
+  const Tag::Lane lane_;
+  const std::uint32_t service_;
+  Handler handler_;
+  std::unique_ptr<Task> task_;
+};
+
+}  // namespace
+
+void Caller::send(int peer, std::uint32_t service, std::uint32_t ticket, bool wants_reply, const Call& call) {
+  const Header h{.body_bytes = call.body.size(),
+                 .step = call.step,
+                 .method = call.method,
+                 .ticket = ticket,
+                 .kind = wants_reply ? kCall : kPost};
+  const Request header = endpoint_.isend(peer, request_tag(lane_, service), header_bytes(h));
+  if (!call.body.empty()) endpoint_.isend(peer, body_tag(lane_, ticket), call.body)->wait();
+  header->wait();
+}
+
+void Caller::post(int peer, std::uint32_t service, const Call& call) {
+  send(peer, service, next_ticket_.fetch_add(1), false, call);
+}
+
+void Caller::call(int peer, std::uint32_t service, const Call& call, Bytes reply) {
+  const std::uint32_t ticket = next_ticket_.fetch_add(1);
+  const Request answer = endpoint_.irecv(peer, reply_tag(lane_, ticket), reply);
+  send(peer, service, ticket, true, call);
+  const std::size_t got = answer->wait().data.size();
+  if (got != reply.size())
+    throw Mismatch("rank " + std::to_string(endpoint_.rank()) + " expected " + std::to_string(reply.size()) +
+                   " bytes in reply from rank " + std::to_string(peer) + " and was sent " + std::to_string(got));
+}
+
+std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
+                                  Handler handler) {
+  return std::make_unique<EndpointAgent>(endpoint, tasks, lane, service, std::move(handler));
+}
+
+}  // namespace tacit

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "collectives/background.h"
+
+#include <exception>
+#include <utility>
+
+namespace tacit {
+
+// Owned by the queue while it waits or runs and by the caller's Pending until that is dropped.
+class Background::Job {
+ public:
+  Job(Tasks& tasks, std::function<void(Comm&)> fn) : fn_(std::move(fn)), result_(tasks) {}
+
+  void run(Comm& comm) {
+    std::exception_ptr error;
+    try {
+      fn_(comm);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    result_.put(error);
+  }
+  bool done() {
+    if (auto error = result_.try_get()) keep(*error);
+    return ended_;
+  }
+  std::exception_ptr wait() {
+    if (!ended_) keep(result_.get());
+    return std::exchange(error_, nullptr);
+  }
+
+ private:
+  void keep(std::exception_ptr error) {
+    ended_ = true;
+    error_ = std::move(error);
+  }
+
+  std::function<void(Comm&)> fn_;
+  Channel<std::exception_ptr> result_;
+  bool ended_ = false;  // this and error_ belong to the caller's task
+  std::exception_ptr error_;
+};
+
+namespace {
+
+template <class Job>
+class JobPending final : public Pending {
+ public:
+  explicit JobPending(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  JobPending(const JobPending&) = delete;
+  JobPending& operator=(const JobPending&) = delete;
+  ~JobPending() override { job_->wait(); }
+  void wait() override {
+    if (const std::exception_ptr error = job_->wait()) std::rethrow_exception(error);
+  }
+  bool done() override { return job_->done(); }
+
+ private:
+  std::shared_ptr<Job> job_;
+};
+
+}  // namespace
+
+Background::Background(Tasks& tasks, Comm& comm) : tasks_(tasks), queue_(tasks) {
+  task_ = tasks_.spawn("tacit-exchange", [this, &comm] {
+    while (const std::shared_ptr<Job> job = queue_.get()) job->run(comm);
+  });
+}
+
+Background::~Background() {
+  queue_.put(nullptr);
+  task_->join();
+}
+
+std::unique_ptr<Pending> Background::start(std::function<void(Comm&)> fn) {
+  auto job = std::make_shared<Job>(tasks_, std::move(fn));
+  queue_.put(job);
+  return std::make_unique<JobPending<Job>>(std::move(job));
+}
+
+}  // namespace tacit

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// One task that runs exchanges in the order they were started.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "tacit/collectives/comm.h"
+#include "tacit/core/channel.h"
+#include "tacit/core/tasks.h"
+
+namespace tacit {
+
+// Threads   start() from one task at a time.
+// Lifetime  the destructor lets started exchanges end. `comm` must outlive it.
+class Background {
+ public:
+  Background(Tasks& tasks, Comm& comm);
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn);
+
+ private:
+  class Job;
+  Tasks& tasks_;
+  Channel<std::shared_ptr<Job>> queue_;  // null ends the task
+  std::unique_ptr<Task> task_;
+};
+
+}  // namespace tacit

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Everyone talks to everyone: chunk r of every rank goes straight to rank r, which adds them in rank order and
+// sends the sum straight back. Two rounds, the bytes of a ring, no intermediate buffer: rank r writes only
+// chunk r while its peers read the others, and a finished chunk comes back only after its owner has read ours.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "collectives/algorithms.h"
+#include "tacit/core/kernels.h"
+#include "tacit/topology/chunks.h"
+
+namespace tacit {
+namespace {
+
+// Small enough that the running sum stays in the first-level cache while all peers are added to it.
+constexpr std::size_t kBlock = 4096;
+
+// Peers of a rank, beginning with its successor, so that not all ranks write to rank 0 first.
+std::vector<int> peers_of(int rank, int n) {
+  std::vector<int> peers;
+  for (int i = 1; i < n; ++i) peers.push_back((rank + i) % n);
+  return peers;
+}
+
+// own <- factor * (sum over ranks), in the order of the ranks, whoever came first. own is all[rank].
+void add_in_rank_order(std::span<const ConstFloatView> all, float factor, int rank, FloatView own) {
+  std::array<float, kBlock> kept;
+  for (std::size_t at = 0; at < own.size(); at += kBlock) {
+    const Slice block{at, std::min(kBlock, own.size() - at)};
+    const FloatView out = part(own, block);
+    const FloatView mine = FloatView(kept).first(block.count);
+    if (rank >= 2) copy(out, mine);  // out is overwritten before our turn comes
+    kernels::sum(part(all[0], block), part(all[1], block), out);
+    for (std::size_t r = 2; r < all.size(); ++r)
+      kernels::add(static_cast<int>(r) == rank ? ConstFloatView(mine) : part(all[r], block), out);
+    if (factor != 1.0F) kernels::scale(factor, out);
+  }
+}
+
+}  // namespace
+
+void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
+  const int rank = with.rank();
+  const int n = with.size();
+  if (n == 1) return kernels::scale(factor, x);
+  std::vector<Request> incoming(static_cast<std::size_t>(n));
+  std::vector<Request> outgoing;
+  for (const int peer : peers_of(rank, n)) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
+  for (const int peer : peers_of(rank, n)) outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, peer)), 0));
+
+  const FloatView own = part(x, chunk(x.size(), n, rank));
+  std::vector<ConstFloatView> all(static_cast<std::size_t>(n));
+  for (const int peer : peers_of(rank, n))
+    all[static_cast<std::size_t>(peer)] = with.floats(*incoming[static_cast<std::size_t>(peer)], own.size());
+  all[static_cast<std::size_t>(rank)] = own;
+  add_in_rank_order(all, factor, rank, own);
+  incoming.clear();  // peers may go on
+  for (const Request& out : outgoing) out->wait();
+}
+
+void direct_all_gather(Exchange& with, FloatView x) {
+  const int n = with.size();
+  std::vector<Request> incoming;
+  std::vector<Request> outgoing;
+  const auto peers = peers_of(with.rank(), n);
+  for (const int peer : peers) incoming.push_back(with.receive(peer, part(x, chunk(x.size(), n, peer)), 1));
+  for (const int peer : peers) outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, with.rank())), 1));
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    with.finish(*incoming[i], chunk(x.size(), n, peers[i]).count * sizeof(float));
+  for (const Request& out : outgoing) out->wait();
+}
+
+}  // namespace tacit

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/collectives/endpoint_comm.h"
+
+#include <utility>
+
+#include "collectives/agent.h"
+#include "collectives/algorithms.h"
+#include "collectives/background.h"
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+#include "tacit/topology/chunks.h"
+
+namespace tacit {
+namespace {
+
+using Channel = Tag::Channel;
+
+// Everyone talking to everyone stops paying when a rank has too many peers at once.
+constexpr int kMostDirectRanks = 16;
+// Up to here rounds cost more than bytes (bench/allreduce).
+constexpr std::size_t kSmallBytes = 32 * 1024;
+// Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
+constexpr std::size_t kRingBytesPerRank = 256 * 1024;
+
+class EndpointComm final : public Comm {
+ public:
+  EndpointComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm)
+      : endpoint_(endpoint), tasks_(tasks), lane_(lane), algorithm_(algorithm), caller_(endpoint, lane) {}
+
+  int rank() const override { return endpoint_.rank(); }
+  int size() const override { return endpoint_.size(); }
+  const Ledger& ledger() const override { return endpoint_.ledger(); }
+
+  void sum(FloatView x) override { all_reduce(x, 1.0F); }
+  void mean(FloatView x) override { all_reduce(x, 1.0F / static_cast<float>(size())); }
+
+  Slice own_slice(std::size_t count, int rank) const override { return chunk(count, size(), rank); }
+
+  void reduce_scatter(FloatView x) override {
+    Exchange with = next(Channel::kReduceScatter);
+    few_ranks() ? direct_reduce_scatter(with, x, 1.0F) : ring_reduce_scatter(with, x, 1.0F);
+  }
+  void all_gather(FloatView x) override {
+    Exchange with = next(Channel::kAllGather);
+    few_ranks() ? direct_all_gather(with, x) : ring_all_gather(with, x);
+  }
+  void broadcast(Bytes x, int root) override {
+    TACIT_CHECK(root >= 0 && root < size(), "broadcast from a rank that does not exist");
+    Exchange with = next(Channel::kBroadcast);
+    tree_broadcast(with, x, root);
+  }
+  void barrier() override {
+    Exchange with = next(Channel::kBarrier);
+    dissemination_barrier(with);
+  }
+
+  void exchange(int peer, ConstBytes out, Bytes in) override {
+    // Only two ranks take part, so the count of collectives differs between them; order alone matches.
+    Exchange with(endpoint_, Channel::kExchange, lane_, 0);
+    const Request receive = with.receive(peer, in, 0);
+    const Request send = with.send(peer, out, 0);
+    with.finish(*receive, in.size());
+    send->wait();
+  }
+
+  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {
+    if (!background_) {
+      TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has a background");
+      behind_ = make_endpoint_comm(endpoint_, tasks_, Tag::Lane::kBackground, algorithm_);
+      background_ = std::make_unique<Background>(tasks_, *behind_);
+    }
+    return background_->start(std::move(fn));
+  }
+
+  std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
+    return make_agent(endpoint_, tasks_, lane_, service, std::move(handler));
+  }
+  void post(int peer, std::uint32_t service, const Call& call) override { caller_.post(peer, service, call); }
+  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) override {
+    caller_.call(peer, service, call, reply);
+  }
+
+ private:
+  bool few_ranks() const { return size() <= kMostDirectRanks; }
+  Exchange next(Channel channel) { return {endpoint_, channel, lane_, count_++}; }
+
+  void all_reduce(FloatView x, float factor) {
+    Exchange with = next(Channel::kAllReduce);
+    const bool choose = algorithm_ == AllReduce::kAuto;
+    switch (choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_) {
+      case AllReduce::kAuto: throw Bug("choose_all_reduce chose nothing");
+      case AllReduce::kRecursiveDoubling: return recursive_doubling_all_reduce(with, x, factor);
+      case AllReduce::kHalvingDoubling: return halving_doubling_all_reduce(with, x, factor);
+      case AllReduce::kDirect:
+        direct_reduce_scatter(with, x, factor);
+        return direct_all_gather(with, x);
+      case AllReduce::kRing:
+        ring_reduce_scatter(with, x, factor);
+        return ring_all_gather(with, x);
+    }
+  }
+
+  Endpoint& endpoint_;
+  Tasks& tasks_;
+  const Tag::Lane lane_;
+  const AllReduce algorithm_;
+  std::uint32_t count_ = 0;  // collectives so far: their number in the tags
+  Caller caller_;
+  std::unique_ptr<Comm> behind_;            // used by the background task alone
+  std::unique_ptr<Background> background_;  // last: it ends before what it uses
+};
+
+}  // namespace
+
+AllReduce choose_all_reduce(int ranks, std::size_t bytes) {
+  if (bytes <= kSmallBytes) return AllReduce::kRecursiveDoubling;
+  if (ranks <= kMostDirectRanks) return AllReduce::kDirect;
+  const bool fat = bytes / static_cast<std::size_t>(ranks) >= kRingBytesPerRank;
+  return fat ? AllReduce::kRing : AllReduce::kHalvingDoubling;
+}
+
+std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm) {
+  return std::make_unique<EndpointComm>(endpoint, tasks, lane, algorithm);
+}
+
+}  // namespace tacit

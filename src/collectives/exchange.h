@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Short verbs for collectives: one exchange on one lane, its parts numbered.
+#pragma once
+
+#include "tacit/transport/endpoint.h"
+
+namespace tacit {
+
+// One collective of one rank: what its messages are called and how they leave.
+class Exchange {
+ public:
+  Exchange(Endpoint& endpoint, Tag::Channel channel, Tag::Lane lane, std::uint32_t number)
+      : endpoint_(endpoint), channel_(channel), lane_(lane), number_(number) {}
+
+  int rank() const { return endpoint_.rank(); }
+  int size() const { return endpoint_.size(); }
+
+  Request send(int peer, ConstFloatView x, int part) { return send(peer, bytes_of(x), part); }
+  Request send(int peer, ConstBytes x, int part) { return endpoint_.isend(peer, tag(part), x); }
+  Request receive(int peer, FloatView x, int part) { return receive(peer, bytes_of(x), part); }
+  Request receive(int peer, Bytes x, int part) { return endpoint_.irecv(peer, tag(part), x); }
+  Request borrow(int peer, int part) { return endpoint_.iborrow(peer, tag(part)); }
+
+  // Waits for a message that must fill its buffer; throws Mismatch where it does not.
+  void finish(Operation& receive, std::size_t bytes) const { check(receive.wait(), bytes); }
+  // Waits for a borrowed message of so many floats.
+  ConstFloatView floats(Operation& borrowed, std::size_t count) const {
+    const Arrival arrival = borrowed.wait();
+    check(arrival, count * sizeof(float));
+    return floats_in(arrival.data);
+  }
+
+ private:
+  Tag tag(int part) const { return {channel_, lane_, number_, static_cast<std::uint16_t>(part)}; }
+  void check(const Arrival& arrival, std::size_t bytes) const;
+
+  Endpoint& endpoint_;
+  Tag::Channel channel_;
+  Tag::Lane lane_;
+  std::uint32_t number_;
+};
+
+}  // namespace tacit

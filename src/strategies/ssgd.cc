@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Synchronous SGD -- J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting Distributed Synchronous
+// SGD", arXiv:1604.00981, without its backup workers.
+//
+// Idea        all ranks average their gradients at every step and take the same step.
+// Symbols     x_t = w.params()   g_t^i = w.gradient()   P = w.size()
+// Cost        one all-reduce of d floats per step; with servers=k, d floats up and d down instead.
+// Reduces to  plain SGD on the global batch for every P (tests/strategies/ssgd_test.cc).
+// Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded; it
+//             averages gradients there and leaves the update to the workers, which therefore stay equal.
+#include <memory>
+#include <optional>
+
+#include "tacit/collectives/shards.h"
+#include "tacit/core/error.h"
+#include "tacit/strategy/registry.h"
+
+namespace tacit {
+namespace {
+
+class Ssgd final : public Strategy {
+ public:
+  explicit Ssgd(int servers) : servers_(servers) {}
+
+  void start(Worker& w) override {
+    Strategy::start(w);
+    if (servers_ > 0)
+      shards_.emplace(w.comm(), servers_, w.params().size(),
+                      [&](Slice part) { return make_mean_rule(w.size(), part.count); });
+  }
+
+  void step(Worker& w) override {
+    const FloatView g = w.gradient();
+    if (shards_) {
+      shards_->push(w.t(), g);
+      shards_->pull(w.t(), g);
+    } else {
+      w.comm().mean(g);
+    }
+    w.apply(g);
+  }
+
+  void finish(Worker&) override {
+    if (shards_) shards_->close();
+  }
+
+ private:
+  const int servers_;  // 0: all-reduce
+  std::optional<Shards> shards_;
+};
+
+}  // namespace
+
+StrategyInfo ssgd_info() {
+  return {"ssgd", "synchronous SGD: gradients averaged at every step (options: servers)", "arXiv:1604.00981",
+          [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+            const auto servers = options.integer("servers", 0, 0, ranks);
+            return std::make_unique<Ssgd>(static_cast<int>(servers));
+          }};
+}
+
+}  // namespace tacit

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// The table of data sets.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "tacit/train/dataset.h"
+#include "train/data/cifar10.h"
+#include "train/data/idx.h"
+#include "train/data/synthetic.h"
+
+namespace tacit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMnistClasses = 10;
+
+// Loading has two halves, so that a mistyped option is refused before a file is opened: the first reads the
+// options, the second does the slow work.
+using SlowHalf = std::function<DataPair()>;
+using FastHalf = std::function<SlowHalf(OptionReader&)>;
+
+// Mean and spread of one channel, exact up to the last division: bytes are counted, not summed as floats.
+void measure_channel(Dataset& data, std::size_t channel) {
+  const auto plane = static_cast<std::size_t>(data.shape.height * data.shape.width);
+  std::array<std::uint64_t, 256> histogram{};
+  for (std::size_t at = channel * plane; at < data.pixels.size(); at += data.shape.size())
+    for (const std::uint8_t value : std::span(data.pixels).subspan(at, plane)) ++histogram[value];
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t value = 0; value < histogram.size(); ++value) {
+    const double x = static_cast<double>(value) / 255.0;
+    sum += x * static_cast<double>(histogram[value]);
+    squares += x * x * static_cast<double>(histogram[value]);
+  }
+  const auto count = static_cast<double>(plane * data.size());
+  const double mean = sum / count;
+  data.mean[channel] = static_cast<float>(mean);
+  data.spread[channel] = static_cast<float>(std::sqrt(std::max(0.0, squares / count - mean * mean)));
+}
+
+void measure(DataPair& pair) {
+  for (int c = 0; c < pair.train.shape.channels; ++c)
+    measure_channel(pair.train, static_cast<std::size_t>(c));
+  pair.test.mean = pair.train.mean;
+  pair.test.spread = pair.train.spread;
+}
+
+// Keeps the first `limit` samples; 0 keeps all.
+void cut(Dataset& data, std::size_t limit) {
+  if (limit == 0 || limit >= data.size()) return;
+  data.labels.resize(limit);
+  data.pixels.resize(limit * data.shape.size());
+}
+
+fs::path find_idx(const fs::path& directory, const std::string& stem, const std::string& remedy) {
+  for (const char* ending : {"", ".gz"}) {
+    const fs::path file = directory / (stem + ending);
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return file;
+  }
+  throw InvalidConfig((directory / stem).string() + " is missing, with and without .gz; " + remedy);
+}
+
+std::string size_of(const ImageShape& s) {
+  return std::to_string(s.height) + " x " + std::to_string(s.width);
+}
+
+DataPair read_mnist(const fs::path& directory, const std::string& remedy) {
+  const auto part = [&](const std::string& name) {
+    const fs::path images = find_idx(directory, name + "-images-idx3-ubyte", remedy);
+    const fs::path labels = find_idx(directory, name + "-labels-idx1-ubyte", remedy);
+    return read_idx(images, labels, kMnistClasses);
+  };
+  DataPair pair{part("train"), part("t10k")};
+  if (pair.train.shape != pair.test.shape)
+    throw InvalidConfig(directory.string() + " holds train images of " + size_of(pair.train.shape) +
+                        " pixels and t10k images of " + size_of(pair.test.shape) +
+                        "; give a folder with the files of one set");
+  return pair;
+}
+
+// A set that lies in files. `path` is required where there is no usual place.
+FastHalf from_files(const std::string& usual_place, const std::string& remedy,
+                    std::function<DataPair(const fs::path&, const std::string&)> read) {
+  return [=](OptionReader& options) -> SlowHalf {
+    const std::string path = options.text("path", usual_place);
+    const auto limit = options.integer("limit", 0, 0, std::numeric_limits<std::int64_t>::max());
+    return [=, name = options.spec().name] {
+      if (path.empty()) throw InvalidConfig(name + " has no path; " + remedy);
+      std::error_code ignored;
+      if (!fs::is_directory(path, ignored)) throw InvalidConfig(path + " is not a folder; " + remedy);
+      DataPair pair = read(path, remedy);
+      cut(pair.train, static_cast<std::size_t>(limit));
+      return pair;
+    };
+  };
+}
+
+SlowHalf synthetic(OptionReader& options) {
+  return [o = read_synthetic_options(options)] { return make_synthetic(o); };
+}
+
+DatasetInfo info(std::string name, std::string summary, std::string source, FastHalf prepare) {
+  return {std::move(name), std::move(summary), std::move(source),
+          [prepare = std::move(prepare)](OptionReader& options) {
+            const SlowHalf load = prepare(options);
+            options.finish();
+            DataPair pair = load();
+            measure(pair);
+            return pair;
+          }};
+}
+
+std::vector<DatasetInfo> make_table() {
+  const auto read_cifar = [](const fs::path& directory, const std::string&) {
+    return read_cifar10(directory);
+  };
+  return {
+      info("fashion-mnist", "70 000 grey images of clothing, 28 x 28, 10 classes", "arXiv:1708.07747",
+           from_files("/usr/share/datasets/fashion-mnist",
+                      "install the Debian package dataset-fashion-mnist or give path=DIR", read_mnist)),
+      info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes",
+           "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
+           from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist)),
+      info("cifar10", "60 000 colour images, 32 x 32, 10 classes",
+           "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+           from_files("", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
+                      read_cifar)),
+      info("synthetic", "smooth random prototypes with noise, any size; needs no file",
+           "src/train/data/synthetic.h", synthetic),
+  };
+}
+
+}  // namespace
+
+std::span<const DatasetInfo> builtin_datasets() {
+  static const std::vector<DatasetInfo> table = make_table();
+  return table;
+}
+
+std::vector<std::string> dataset_names() {
+  std::vector<std::string> names;
+  for (const DatasetInfo& each : builtin_datasets()) names.push_back(each.name);
+  return names;
+}
+
+DataPair load_dataset(std::string_view spec) {
+  OptionReader options(Spec::parse(spec));
+  for (const DatasetInfo& each : builtin_datasets())
+    if (canonical(each.name) == options.spec().name) return each.load(options);
+  throw InvalidConfig(unknown_name("data set", options.spec().name, dataset_names()));
+}
+
+}  // namespace tacit

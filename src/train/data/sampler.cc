@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/rng.h"
+#include "tacit/train/dataset.h"
+
+namespace tacit {
+namespace {
+
+using Table = std::array<float, 256>;
+
+// What each byte becomes. A channel without spread holds one value, which becomes 0.
+Table normalised(float mean, float spread) {
+  const float scale = spread > 0 ? 1.0F / spread : 1.0F;
+  Table table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = (static_cast<float>(i) / 255.0F - mean) * scale;
+  return table;
+}
+
+std::int64_t count_steps(std::size_t samples, std::size_t batch, int ranks) {
+  TACIT_CHECK(ranks >= 1, "a sampler needs a rank");
+  TACIT_CHECK(samples <= std::numeric_limits<std::uint32_t>::max(), "sample indices have 32 bits");
+  if (batch == 0) throw InvalidConfig("a batch of 0 trains on nothing; use a batch of 1 or more");
+  const std::size_t largest = samples / static_cast<std::size_t>(ranks);
+  if (batch <= largest) return static_cast<std::int64_t>(samples / (batch * static_cast<std::size_t>(ranks)));
+  throw InvalidConfig("a batch of " + std::to_string(batch) + " per worker on " + std::to_string(ranks) +
+                      " ranks does not fit into " + std::to_string(samples) + " samples; use " +
+                      (largest > 0 ? "a batch of " + std::to_string(largest) + " per worker or less"
+                                   : "more samples, as not even a batch of 1 per worker fits"));
+}
+
+}  // namespace
+
+void gather(const Dataset& data, std::span<const std::uint32_t> indices, Batch& out) {
+  const std::size_t image = data.shape.size();
+  const auto channels = static_cast<std::size_t>(data.shape.channels);
+  const std::size_t plane = image / channels;
+  out.shape = data.shape;
+  out.images.resize(indices.size() * image);
+  out.labels.resize(indices.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    TACIT_CHECK(indices[i] < data.size(), "no such sample");
+    out.labels[i] = data.labels[indices[i]];
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    const Table table = normalised(data.mean[c], data.spread[c]);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const auto from = std::span(data.pixels).subspan(indices[i] * image + c * plane, plane);
+      std::transform(from.begin(), from.end(), out.images.data() + i * image + c * plane,
+                     [&](std::uint8_t value) { return table[value]; });
+    }
+  }
+}
+
+Sampler::Sampler(std::size_t samples, std::size_t batch, int ranks, std::uint64_t seed)
+    : batch_(batch),
+      ranks_(ranks),
+      seed_(seed),
+      steps_(count_steps(samples, batch, ranks)),
+      order_(samples) {}
+
+std::span<const std::uint32_t> Sampler::indices(std::int64_t epoch, std::int64_t step, int rank) {
+  TACIT_CHECK(epoch >= 0, "epochs count from 0");
+  TACIT_CHECK(step >= 0 && step < steps_, "no such step in an epoch");
+  TACIT_CHECK(rank >= 0 && rank < ranks_, "no such rank");
+  if (epoch != epoch_) {
+    // From the identity each time: a resumed run must see the order of a run that never stopped.
+    std::iota(order_.begin(), order_.end(), 0U);
+    Rng rng(seed_, Rng::kEveryRank, epoch, Rng::Use::kShuffle);
+    for (std::size_t left = order_.size(); left > 1; --left)
+      std::swap(order_[left - 1], order_[rng.below(left)]);
+    epoch_ = epoch;
+  }
+  const auto piece = static_cast<std::size_t>(step * ranks_ + rank);
+  return std::span(order_).subspan(piece * batch_, batch_);
+}
+
+}  // namespace tacit

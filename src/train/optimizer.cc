@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/train/optimizer.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+#include "tacit/core/text.h"
+
+namespace tacit {
+namespace {
+
+constexpr double kBelowOne = 0.999999;  // a decay rate of 1 would never forget, and divide by zero in Adam
+constexpr double kMaxDecay = 10;
+
+// One number per parameter that outlives a step; zero at first. The first use decides the size.
+class State {
+ public:
+  FloatView of(std::size_t n) {
+    if (!sized_) values_.assign(n, 0.0F);
+    sized_ = true;
+    TACIT_CHECK(values_.size() == n,
+                "an optimiser of " + std::to_string(values_.size()) + " parameters got " + std::to_string(n));
+    return values_;
+  }
+
+ private:
+  std::vector<float> values_;
+  bool sized_ = false;
+};
+
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(const kernels::SgdStep& rule) : rule_(rule) {}
+
+  void step(ConstFloatView gradient, float lr, FloatView params) override {
+    rule_.lr = lr;
+    const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params.size());
+    kernels::sgd_step(rule_, gradient, velocity, params);
+  }
+
+ private:
+  kernels::SgdStep rule_;
+  State velocity_;
+};
+
+// Adam and AdamW differ only in what the weight decay acts on.
+enum class Decay { kGradient, kWeights };
+
+class Adam final : public Optimizer {
+ public:
+  Adam(const kernels::AdamStep& rule, double weight_decay, Decay decay)
+      : rule_(rule), weight_decay_(weight_decay), decay_(decay) {}
+
+  void step(ConstFloatView gradient, float lr, FloatView params) override {
+    const FloatView first = first_.of(params.size());
+    const FloatView second = second_.of(params.size());
+    correct(lr);
+    kernels::adam_step(rule_, gradient, first, second, params);
+  }
+
+ private:
+  // The corrections use the betas as the kernel sees them, in float, so that they cancel its bias exactly.
+  void correct(float lr) {
+    const auto t = static_cast<double>(++steps_);
+    rule_.step_size = static_cast<float>(lr / (1 - std::pow(static_cast<double>(rule_.beta1), t)));
+    rule_.root_correction = static_cast<float>(std::sqrt(1 - std::pow(static_cast<double>(rule_.beta2), t)));
+    if (decay_ == Decay::kGradient) rule_.weight_decay = static_cast<float>(weight_decay_);
+    if (decay_ == Decay::kWeights) rule_.decay = static_cast<float>(1 - lr * weight_decay_);
+  }
+
+  kernels::AdamStep rule_;
+  double weight_decay_;
+  Decay decay_;
+  std::int64_t steps_ = 0;
+  State first_;
+  State second_;
+};
+
+std::unique_ptr<Optimizer> make_sgd(OptionReader& options) {
+  kernels::SgdStep rule;
+  rule.momentum = static_cast<float>(options.number("momentum", 0, 0, kBelowOne));
+  rule.nesterov = options.flag("nesterov", false);
+  rule.weight_decay = static_cast<float>(options.number("weight_decay", 0, 0, kMaxDecay));
+  if (rule.nesterov && rule.momentum == 0)
+    throw InvalidConfig("sgd: nesterov needs a momentum; write sgd:momentum=0.9,nesterov");
+  return std::make_unique<Sgd>(rule);
+}
+
+std::unique_ptr<Optimizer> make_adam(OptionReader& options, double weight_decay, Decay decay) {
+  kernels::AdamStep rule;
+  rule.beta1 = static_cast<float>(options.number("beta1", 0.9, 0, kBelowOne));
+  rule.beta2 = static_cast<float>(options.number("beta2", 0.999, 0, kBelowOne));
+  rule.epsilon = static_cast<float>(options.number("epsilon", 1e-8, 1e-30, 1));
+  return std::make_unique<Adam>(rule, options.number("weight_decay", weight_decay, 0, kMaxDecay), decay);
+}
+
+}  // namespace
+
+std::span<const OptimizerInfo> builtin_optimizers() {
+  static const std::vector<OptimizerInfo> all = {
+      {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0", make_sgd},
+      {"adam", "Adam: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0 (in the gradient)",
+       [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
+      {"adamw", "AdamW: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01 (on the weights)",
+       [](OptionReader& options) { return make_adam(options, 0.01, Decay::kWeights); }},
+  };
+  return all;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(std::string_view spec) {
+  OptionReader options(Spec::parse(spec));
+  std::vector<std::string> known;
+  for (const OptimizerInfo& info : builtin_optimizers()) {
+    known.push_back(info.name);
+    if (canonical(info.name) != options.spec().name) continue;
+    auto made = info.make(options);
+    options.finish();
+    return made;
+  }
+  throw InvalidConfig(unknown_name("optimizer", options.spec().name, known));
+}
+
+}  // namespace tacit

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::int64_t kMaxSteps = 1'000'000'000'000;
+
+// From the share of the run that is over, in [0, 1], to the factor.
+using Curve = std::function<double(double)>;
+
+// A linear rise over the first steps, then a curve. Steps outside of the run are taken for its nearest end,
+// where the curve is over; a run that ends within the rise never sees the curve.
+class WarmCurve final : public Schedule {
+ public:
+  WarmCurve(std::int64_t warmup, Curve curve) : warmup_(warmup), curve_(std::move(curve)) {}
+
+  double factor(std::int64_t t, std::int64_t total) const override {
+    const std::int64_t now = std::clamp<std::int64_t>(t, 0, std::max<std::int64_t>(total, 0));
+    if (now < warmup_) return static_cast<double>(now + 1) / static_cast<double>(warmup_);
+    if (now >= total) return curve_(1);
+    return curve_(static_cast<double>(now - warmup_) / static_cast<double>(total - warmup_));
+  }
+
+ private:
+  std::int64_t warmup_;
+  Curve curve_;
+};
+
+std::unique_ptr<Schedule> warmed(OptionReader& options, Curve curve) {
+  return std::make_unique<WarmCurve>(options.integer("warmup", 0, 0, kMaxSteps), std::move(curve));
+}
+
+double one(double) { return 1; }
+
+std::unique_ptr<Schedule> make_constant(OptionReader& options) { return warmed(options, one); }
+
+std::unique_ptr<Schedule> make_warmup(OptionReader& options) {
+  return std::make_unique<WarmCurve>(options.integer("steps", 100, 0, kMaxSteps), one);
+}
+
+std::unique_ptr<Schedule> make_step(OptionReader& options) {
+  const double every = options.number("every", 1.0 / 3, 1e-6, 1);
+  const double gamma = options.number("gamma", 0.1, 0, 1);
+  return warmed(options, [=](double over) {
+    // 0.3 / 0.1 is a hair below 3, and the drop would come a step late.
+    constexpr double kHair = 1e-9;
+    return std::pow(gamma, std::floor(over / every + kHair));
+  });
+}
+
+std::unique_ptr<Schedule> make_cosine(OptionReader& options) {
+  const double floor = options.number("floor", 0, 0, 1);
+  return warmed(options, [=](double over) {
+    return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * over)) / 2;
+  });
+}
+
+std::unique_ptr<Schedule> make_poly(OptionReader& options) {
+  const double power = options.number("power", 2, 0, 100);
+  const double floor = options.number("floor", 0, 0, 1);
+  return warmed(options, [=](double over) { return floor + (1 - floor) * std::pow(1 - over, power); });
+}
+
+}  // namespace
+
+std::span<const ScheduleInfo> builtin_schedules() {
+  static const std::vector<ScheduleInfo> all = {
+      {"constant", "always 1: warmup=0 (steps)", make_constant},
+      {"warmup", "a linear rise, then 1: steps=100", make_warmup},
+      {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0", make_step},
+      {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", make_cosine},
+      {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", make_poly},
+  };
+  return all;
+}
+
+std::unique_ptr<Schedule> make_schedule(std::string_view spec) {
+  OptionReader options(Spec::parse(spec));
+  std::vector<std::string> known;
+  for (const ScheduleInfo& info : builtin_schedules()) {
+    known.push_back(info.name);
+    if (canonical(info.name) != options.spec().name) continue;
+    auto made = info.make(options);
+    options.finish();
+    return made;
+  }
+  throw InvalidConfig(unknown_name("schedule", options.spec().name, known));
+}
+
+}  // namespace tacit

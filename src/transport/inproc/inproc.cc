@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// How a message travels. A sender that finds a posted receive copies into it at once. Otherwise it queues a
+// parcel: small ones carry a copy, so that the sender is done; large ones point at the sender's buffer,
+// and the receiver copies or borrows from there before the sender's wait ends.
+#include "tacit/transport/inproc.h"
+
+#include <algorithm>
+#include <deque>
+#include <iostream>
+#include <list>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/mutex.h"
+#include "transport/inproc/gate.h"
+
+namespace tacit {
+namespace {
+
+// Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce).
+constexpr std::size_t kEagerBytes = 16 * 1024;
+
+void report_on_stderr(const std::string& line) { std::cerr << "tacit: " + line + "\n"; }
+
+// A message that found no posted receive. Owned by the sender's operation, the queue, and the borrower, of
+// which any may be the last.
+struct Parcel {
+  Parcel(int sender, Tag what, ConstBytes bytes) : from(sender), tag(what), data(bytes) {}
+  const int from;
+  const Tag tag;
+  ConstBytes data;
+  std::vector<std::byte> copy;         // what data points to, for a small message
+  std::atomic<bool> released{false};   // the receiver no longer reads data
+  void keep_copy() {
+    copy.assign(data.begin(), data.end());
+    data = copy;
+  }
+};
+
+class ReceiveOperation;
+
+// What waits at one rank: messages nobody asked for yet, and receives nobody answered yet. At most one of
+// the two has an entry for any (peer, tag).
+struct Mailbox {
+  Mutex mutex;
+  std::list<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
+  std::list<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
+  Gate gate;
+};
+
+enum class Presence { kHere, kDone, kFailed };
+
+}  // namespace
+
+class InprocFabric::Hub {
+ public:
+  Hub(int ranks, WaitLimits limits);
+
+  Endpoint& endpoint(int rank);
+  Mailbox& box(int rank) { return boxes_[static_cast<std::size_t>(rank)]; }
+  int size() const { return static_cast<int>(boxes_.size()); }
+  Clock& clock() { return clock_; }
+  const WaitLimits& limits() const { return limits_; }
+
+  void leave(int rank, Presence how, const std::string& why);
+  void interrupt();
+
+  // Whether waiting for this peer has become pointless. Cheap: it is asked on every spin.
+  bool hopeless(int peer) const {
+    if (interrupted_.load()) return true;
+    return peer == kAnyRank ? failed_.load() >= 0 : presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+  }
+  [[noreturn]] void give_up(int rank, int peer, Tag tag);
+
+  // Waits until done() or hopeless(peer), reporting stalls. Throws Timeout past the limit.
+  template <class Done>
+  void wait(int rank, int peer, Tag tag, const Done& done) {
+    const auto over = [&] { return done() || hopeless(peer); };
+    Gate& gate = box(rank).gate;
+    if (peer == kAnyRank) {
+      gate.wait_until(over, patience_, kNever);
+      return;
+    }
+    const Seconds start = clock_.now();
+    Seconds mark = limits_.stall;
+    Gate::Patience patience = patience_;
+    while (!gate.wait_until(over, patience, start + std::min(mark, limits_.timeout))) {
+      const Seconds waited = clock_.now() - start;
+      if (waited >= limits_.timeout)
+        throw Timeout(describe_wait(rank, peer, tag) + ": nothing for " + std::to_string(waited.count()) +
+                      " s, which is the limit; find out what that rank does, or raise the time-out");
+      if (waited >= mark) {
+        limits_.report(describe_wait(rank, peer, tag) + ", for " + std::to_string(waited.count()) + " s so far");
+        mark *= 2;
+      }
+      patience = {};
+    }
+  }
+  template <class Done>
+  bool ready_by(int rank, int peer, const Done& done, Deadline deadline) {
+    const auto over = [&] { return done() || hopeless(peer); };
+    return box(rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{}, deadline);
+  }
+
+ private:
+  RealClock clock_;
+  WaitLimits limits_;
+  Gate::Patience patience_;
+  std::deque<Mailbox> boxes_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::deque<std::atomic<Presence>> presence_;
+  std::atomic<int> failed_{-1};  // a rank that failed, if one did
+  std::atomic<bool> interrupted_{false};
+  Mutex mutex_;
+  std::vector<std::string> why_ TACIT_GUARDED_BY(mutex_);
+};
+
+namespace {
+
+using Hub = InprocFabric::Hub;
+
+// The sending side of a message that was delivered before isend returned.
+class SentOperation final : public Operation {
+ public:
+  SentOperation(int peer, ConstBytes data) : arrival_{peer, data} {}
+  Arrival wait() override { return arrival_; }
+  bool ready_by(Deadline) override { return true; }
+
+ private:
+  Arrival arrival_;
+};
+
+// The sending side of a parcel that points at the sender's buffer.
+class ParcelOperation final : public Operation {
+ public:
+  ParcelOperation(Hub& hub, int peer, std::shared_ptr<Parcel> parcel)
+      : hub_(hub), peer_(peer), parcel_(std::move(parcel)) {}
+  ParcelOperation(const ParcelOperation&) = delete;
+  ParcelOperation& operator=(const ParcelOperation&) = delete;
+
+  ~ParcelOperation() override {
+    if (parcel_->released.load()) return;
+    {
+      Mailbox& box = hub_.box(peer_);
+      const MutexLock lock(box.mutex);
+      if (box.parcels.remove(parcel_) > 0) return;
+    }
+    // The receiver is reading our buffer and may be waiting for us in turn: we are on the way out of an
+    // error, so say so first, which ends its wait.
+    hub_.leave(parcel_->from, Presence::kFailed, "it gave up a message in flight");
+    while (!parcel_->released.load()) std::this_thread::yield();
+  }
+
+  Arrival wait() override {
+    const auto done = [&] { return parcel_->released.load(); };
+    hub_.wait(parcel_->from, peer_, parcel_->tag, done);
+    if (!done()) hub_.give_up(parcel_->from, peer_, parcel_->tag);
+    return {peer_, parcel_->data};
+  }
+  bool ready_by(Deadline deadline) override {
+    return hub_.ready_by(parcel_->from, peer_, [&] { return parcel_->released.load(); }, deadline);
+  }
+
+ private:
+  Hub& hub_;
+  const int peer_;
+  const std::shared_ptr<Parcel> parcel_;
+};
+
+class ReceiveOperation final : public Operation {
+ public:
+  // Without a buffer the message is borrowed.
+  struct Want {
+    int peer;
+    Tag tag;
+    Bytes into;
+    bool borrow;
+  };
+
+  ReceiveOperation(Hub& hub, int rank, Ledger& ledger, const Want& want)
+      : hub_(hub), rank_(rank), ledger_(ledger), want_(want) {
+    if (std::shared_ptr<Parcel> parcel = take_or_post()) accept(std::move(parcel));
+  }
+  ReceiveOperation(const ReceiveOperation&) = delete;
+  ReceiveOperation& operator=(const ReceiveOperation&) = delete;
+
+  ~ReceiveOperation() override {
+    if (!arrived_.load()) {
+      Mailbox& box = hub_.box(rank_);
+      bool withdrawn = false;
+      {
+        const MutexLock lock(box.mutex);
+        withdrawn = box.posted.remove(this) > 0;
+      }
+      while (!withdrawn && !arrived_.load()) std::this_thread::yield();  // a sender is filling our buffer
+    }
+    if (loan_) release(*loan_);
+  }
+
+  bool matches(int from, Tag tag) const { return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from); }
+  bool borrows() const { return want_.borrow; }
+
+  // Called once, by whoever removed this operation from the posted list (or never put it there).
+  void fill(int from, ConstBytes data) {
+    sender_ = from;
+    length_ = data.size();
+    if (length_ <= want_.into.size()) tacit::copy<std::byte>(data, want_.into);
+    finish();
+  }
+  void accept(std::shared_ptr<Parcel> parcel) {
+    if (!want_.borrow) {
+      fill(parcel->from, parcel->data);
+      release(*parcel);
+      return;
+    }
+    sender_ = parcel->from;
+    length_ = parcel->data.size();
+    loan_ = std::move(parcel);
+    finish();
+  }
+
+  Arrival wait() override {
+    const auto done = [&] { return arrived_.load(); };
+    hub_.wait(rank_, want_.peer, want_.tag, done);
+    if (!done()) hub_.give_up(rank_, want_.peer, want_.tag);
+    if (loan_) return {sender_, loan_->data};
+    if (length_ > want_.into.size())
+      throw Mismatch("rank " + std::to_string(rank_) + " expected at most " + std::to_string(want_.into.size()) +
+                     " bytes from rank " + std::to_string(sender_) + " in " + want_.tag.text() + " and was sent " +
+                     std::to_string(length_) + "; do all ranks train the same model?");
+    return {sender_, want_.into.first(length_)};
+  }
+  bool ready_by(Deadline deadline) override {
+    return hub_.ready_by(rank_, want_.peer, [&] { return arrived_.load(); }, deadline);
+  }
+
+ private:
+  std::shared_ptr<Parcel> take_or_post() {
+    Mailbox& box = hub_.box(rank_);
+    const MutexLock lock(box.mutex);
+    const auto found = std::find_if(box.parcels.begin(), box.parcels.end(),
+                                    [&](const auto& p) { return matches(p->from, p->tag); });
+    if (found == box.parcels.end()) {
+      box.posted.push_back(this);
+      return nullptr;
+    }
+    std::shared_ptr<Parcel> parcel = std::move(*found);
+    box.parcels.erase(found);
+    return parcel;
+  }
+
+  void release(Parcel& parcel) {
+    parcel.released.store(true);
+    hub_.box(parcel.from).gate.wake();
+  }
+
+  // The last thing a filling thread does here: the owner may drop the operation right after.
+  void finish() {
+    ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
+    Gate& gate = hub_.box(rank_).gate;
+    arrived_.store(true);
+    gate.wake();
+  }
+
+  Hub& hub_;
+  const int rank_;
+  Ledger& ledger_;
+  const Want want_;
+  int sender_ = kAnyRank;
+  std::size_t length_ = 0;
+  std::shared_ptr<Parcel> loan_;
+  std::atomic<bool> arrived_{false};  // publishes the three above
+};
+
+class InprocEndpoint final : public Endpoint {
+ public:
+  InprocEndpoint(Hub& hub, int rank, int ranks) : hub_(hub), rank_(rank), ledger_(ranks) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return hub_.size(); }
+  Clock& clock() override { return hub_.clock(); }
+  const Ledger& ledger() const override { return ledger_; }
+
+  Request isend(int peer, Tag tag, ConstBytes data) override {
+    check_peer(peer);
+    ledger_.count_sent(peer, tag.lane(), data.size(), 0);
+    Mailbox& box = hub_.box(peer);
+    const bool eager = data.size() <= kEagerBytes;
+    std::shared_ptr<Parcel> parcel;
+    ReceiveOperation* receiver = nullptr;
+    {
+      const MutexLock lock(box.mutex);
+      const auto found =
+          std::find_if(box.posted.begin(), box.posted.end(), [&](auto* r) { return r->matches(rank_, tag); });
+      if (found != box.posted.end()) {
+        receiver = *found;
+        box.posted.erase(found);
+      }
+      if (receiver == nullptr || receiver->borrows()) {
+        parcel = std::make_shared<Parcel>(rank_, tag, data);
+        if (eager) parcel->keep_copy();
+      }
+      if (receiver == nullptr) box.parcels.push_back(parcel);
+    }
+    if (receiver != nullptr && parcel == nullptr) receiver->fill(rank_, data);
+    if (receiver != nullptr && parcel != nullptr) receiver->accept(parcel);
+    if (eager || parcel == nullptr) return std::make_unique<SentOperation>(peer, data);
+    return std::make_unique<ParcelOperation>(hub_, peer, std::move(parcel));
+  }
+
+  Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
+  Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+
+ private:
+  Request receive(const ReceiveOperation::Want& want) {
+    if (want.peer != kAnyRank) check_peer(want.peer);
+    return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
+  }
+  void check_peer(int peer) const {
+    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
+  }
+
+  Hub& hub_;
+  const int rank_;
+  Ledger ledger_;
+};
+
+// Spinning pays only while every rank has a core of its own.
+Gate::Patience patience_for(int ranks) {
+  const bool crowded = ranks > static_cast<int>(std::thread::hardware_concurrency());
+  return crowded ? Gate::Patience{0, 200} : Gate::Patience{4000, 50};
+}
+
+}  // namespace
+
+InprocFabric::Hub::Hub(int ranks, WaitLimits limits) : limits_(std::move(limits)), patience_(patience_for(ranks)) {
+  if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
+  if (!limits_.report) limits_.report = report_on_stderr;
+  boxes_.resize(static_cast<std::size_t>(ranks));
+  presence_.resize(static_cast<std::size_t>(ranks));
+  why_.resize(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
+}
+
+Endpoint& InprocFabric::Hub::endpoint(int rank) { return *endpoints_.at(static_cast<std::size_t>(rank)); }
+
+void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
+  {
+    const MutexLock lock(mutex_);
+    std::atomic<Presence>& presence = presence_[static_cast<std::size_t>(rank)];
+    if (presence.load() != Presence::kHere) return;  // the first reason is the true one
+    why_[static_cast<std::size_t>(rank)] = why;
+    presence.store(how);
+    if (how == Presence::kFailed) failed_.store(rank);
+  }
+  for (Mailbox& box : boxes_) box.gate.wake();
+}
+
+void InprocFabric::Hub::interrupt() {
+  interrupted_.store(true);
+  for (Mailbox& box : boxes_) box.gate.wake();
+}
+
+void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
+  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
+  const int gone = peer == kAnyRank ? failed_.load() : peer;
+  const MutexLock lock(mutex_);
+  throw PeerLost(rank, gone, why_[static_cast<std::size_t>(gone)] + " (" + describe_wait(rank, peer, tag) + ")");
+}
+
+InprocFabric::InprocFabric(int ranks, WaitLimits limits) : hub_(std::make_unique<Hub>(ranks, std::move(limits))) {}
+InprocFabric::~InprocFabric() = default;
+Endpoint& InprocFabric::endpoint(int rank) { return hub_->endpoint(rank); }
+void InprocFabric::leave(int rank, Leave how, const std::string& why) {
+  hub_->leave(rank, how == Leave::kDone ? Presence::kDone : Presence::kFailed, why);
+}
+void InprocFabric::interrupt() { hub_->interrupt(); }
+
+}  // namespace tacit

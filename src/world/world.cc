@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/world/world.h"
+
+#include <charconv>
+#include <exception>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tacit/collectives/endpoint_comm.h"
+#include "tacit/core/error.h"
+#include "tacit/transport/inproc.h"
+
+namespace tacit {
+
+class World::Impl {
+ public:
+  Impl(int ranks, WorldOptions options)
+      : ranks_(ranks), options_(std::move(options)), fabric_(ranks, options_.limits) {}
+
+  int size() const { return ranks_; }
+  void interrupt() { fabric_.interrupt(); }
+  void run(const std::function<void(Process&)>& body);
+
+ private:
+  void run_rank(int rank, const std::function<void(Process&)>& body);
+
+  const int ranks_;
+  const WorldOptions options_;
+  InprocFabric fabric_;
+  bool ran_ = false;
+};
+
+namespace {
+
+class ThreadProcess final : public Process {
+ public:
+  ThreadProcess(Endpoint& endpoint, AllReduce algorithm)
+      : rank_(endpoint.rank()),
+        size_(endpoint.size()),
+        comm_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kTrain, algorithm)),
+        control_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kControl, algorithm)) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  Comm& comm() override { return *comm_; }
+  Comm& control() override { return *control_; }
+  Tasks& tasks() override { return tasks_; }
+
+ private:
+  const int rank_;
+  const int size_;
+  ThreadTasks tasks_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<Comm> control_;
+};
+
+bool is_consequence(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// The error that explains the others: a rank that fails is lost to its peers, which then fail too.
+void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
+  std::exception_ptr first;
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    if (!is_consequence(error)) std::rethrow_exception(error);
+    if (!first) first = error;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+// Takes `--workers N` or `--workers=N` out of argv.
+int take_workers(int& argc, char** argv) {
+  constexpr std::string_view kFlag = "--workers";
+  int workers = 1;
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    std::string_view value;
+    if (arg == kFlag && i + 1 < argc) {
+      value = argv[++i];
+    } else if (arg.starts_with("--workers=")) {
+      value = arg.substr(kFlag.size() + 1);
+    } else if (arg == kFlag) {
+      throw InvalidConfig("--workers wants a number, such as --workers 4");
+    } else {
+      argv[kept++] = argv[i];
+      continue;
+    }
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), workers);
+    if (error != std::errc{} || end != value.data() + value.size())
+      throw InvalidConfig("--workers " + std::string(value) + " is not a number; write --workers 4");
+  }
+  argc = kept;
+  return workers;
+}
+
+}  // namespace
+
+void World::Impl::run_rank(int rank, const std::function<void(Process&)>& body) {
+  using Leave = InprocFabric::Leave;
+  try {
+    {
+      ThreadProcess process(fabric_.endpoint(rank), options_.all_reduce);
+      body(process);
+    }
+    fabric_.leave(rank, Leave::kDone, "its program ended");
+  } catch (const std::exception& error) {
+    fabric_.leave(rank, Leave::kFailed, error.what());
+    throw;
+  } catch (...) {
+    fabric_.leave(rank, Leave::kFailed, "it failed with an error of unknown type");
+    throw;
+  }
+}
+
+void World::Impl::run(const std::function<void(Process&)>& body) {
+  TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
+  ThreadTasks tasks;
+  std::vector<std::unique_ptr<Task>> threads;
+  for (int rank = 0; rank < ranks_; ++rank)
+    threads.push_back(tasks.spawn("tacit-" + std::to_string(rank), [&, rank] { run_rank(rank, body); }));
+  std::vector<std::exception_ptr> errors(threads.size());
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    try {
+      threads[i]->join();
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  }
+  rethrow_cause(errors);
+}
+
+World World::threads(int ranks, WorldOptions options) {
+  return World(std::make_unique<Impl>(ranks, std::move(options)));
+}
+
+World World::from_environment(int& argc, char** argv, WorldOptions options) {
+  return threads(take_workers(argc, argv), std::move(options));
+}
+
+World::World(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+World::~World() = default;
+int World::size() const { return impl_->size(); }
+std::string World::name() const { return "threads"; }
+void World::run(const std::function<void(Process&)>& body) { impl_->run(body); }
+void World::interrupt() { impl_->interrupt(); }
+
+}  // namespace tacit
