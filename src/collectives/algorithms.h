@@ -9,8 +9,9 @@
 
 namespace tacit {
 
+// x <- factor * (sum of x over all ranks). inbox is scratch memory as long as x.
+void recursive_doubling_all_reduce(Exchange& with, FloatView x, FloatView inbox, float factor);
 // x <- factor * (sum of x over all ranks).
-void recursive_doubling_all_reduce(Exchange& with, FloatView x, float factor);
 void halving_doubling_all_reduce(Exchange& with, FloatView x, float factor);
 
 // x[chunk(rank)] <- factor * sum; the other chunks of x are left in an unspecified state.

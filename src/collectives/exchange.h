@@ -2,6 +2,7 @@
 // Short verbs for collectives: one exchange on one lane, its parts numbered.
 #pragma once
 
+#include "tacit/core/kernels.h"
 #include "tacit/transport/endpoint.h"
 
 namespace tacit {
@@ -29,6 +30,8 @@ class Exchange {
     check(arrival, count * sizeof(float));
     return floats_in(arrival.data);
   }
+  // Adds a borrowed message to x and gives it back, so that its sender may go on.
+  void add(Request borrowed, FloatView x) const { kernels::add(floats(*borrowed, x.size()), x); }
 
  private:
   Tag tag(int part) const { return {channel_, lane_, number_, static_cast<std::uint16_t>(part)}; }

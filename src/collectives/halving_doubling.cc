@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004: a reduce-scatter by recursive
 // halving, then an all-gather by recursive doubling back along the same partners.
-#include <vector>
+#include <utility>
 
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
@@ -30,9 +30,9 @@ Halves split(FloatView x, int rank, int n, int round) {
 void halve(Exchange& with, FloatView x, int round) {
   const int partner = bf::halving_partner(with.rank(), with.size(), round);
   const auto [mine, theirs] = split(x, with.rank(), with.size(), round);
-  const Request in = with.borrow(partner, 1 + round);
+  Request in = with.borrow(partner, 1 + round);
   const Request out = with.send(partner, theirs, 1 + round);
-  kernels::add(with.floats(*in, mine.size()), mine);
+  with.add(std::move(in), mine);
   out->wait();
 }
 
@@ -59,10 +59,7 @@ void halving_doubling_all_reduce(Exchange& with, FloatView x, float factor) {
     return;
   }
   const int extra = bf::charge(rank, n);
-  if (extra >= 0) {
-    const Request in = with.borrow(extra, 0);
-    kernels::add(with.floats(*in, x.size()), x);
-  }
+  if (extra >= 0) with.add(with.borrow(extra, 0), x);
   for (int r = 0; r < rounds; ++r) halve(with, x, r);
   kernels::scale(factor, part(x, chunk(x.size(), bf::core_size(n), rank)));
   for (int r = rounds; r-- > 0;) double_back(with, x, r);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Rounds of growing distance; in each, two partners swap their whole vectors and add.
-#include <vector>
-
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/butterfly.h"
@@ -23,7 +21,7 @@ void swap_and_add(Exchange& with, int partner, FloatView x, FloatView inbox, int
 
 }  // namespace
 
-void recursive_doubling_all_reduce(Exchange& with, FloatView x, float factor) {
+void recursive_doubling_all_reduce(Exchange& with, FloatView x, FloatView inbox, float factor) {
   namespace bf = butterfly;
   const int rank = with.rank();
   const int n = with.size();
@@ -34,13 +32,9 @@ void recursive_doubling_all_reduce(Exchange& with, FloatView x, float factor) {
     return;
   }
   const int extra = bf::charge(rank, n);
-  if (extra >= 0) {
-    const Request in = with.borrow(extra, kFoldIn);
-    kernels::add(with.floats(*in, x.size()), x);
-  }
-  std::vector<float> inbox(x.size());
+  if (extra >= 0) with.add(with.borrow(extra, kFoldIn), x);
   for (int r = 0; r < bf::rounds(n); ++r) swap_and_add(with, bf::partner(rank, r), x, inbox, kFirstRound + r);
-  kernels::scale(factor, x);
+  if (factor != 1.0F) kernels::scale(factor, x);
   if (extra >= 0) with.send(extra, x, fold_out)->wait();
 }
 

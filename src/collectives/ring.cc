@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -12,9 +14,9 @@ void ring_reduce_scatter(Exchange& with, FloatView x, float factor) {
   for (int s = 0; s + 1 < n; ++s) {
     const auto [send, receive] = ring::reduce_scatter(rank, n, s);
     const FloatView mine = part(x, chunk(x.size(), n, receive));
-    const Request in = with.borrow(ring::prev(rank, n), s);
+    Request in = with.borrow(ring::prev(rank, n), s);
     const Request out = with.send(ring::next(rank, n), part(x, chunk(x.size(), n, send)), s);
-    kernels::add(with.floats(*in, mine.size()), mine);
+    with.add(std::move(in), mine);
     out->wait();
   }
   kernels::scale(factor, part(x, chunk(x.size(), n, rank)));

@@ -3,7 +3,6 @@
 // (-Wthread-safety, preset `tidy`). Other compilers see plain locks.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 
 #ifdef __clang__
@@ -25,9 +24,10 @@ class TACIT_THREAD_ANNOTATION(capability("mutex")) Mutex {
   std::mutex inner_;
 };
 
+template <class AnyMutex>
 class TACIT_THREAD_ANNOTATION(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) TACIT_THREAD_ANNOTATION(acquire_capability(mutex)) : mutex_(mutex) {
+  explicit MutexLock(AnyMutex& mutex) TACIT_THREAD_ANNOTATION(acquire_capability(mutex)) : mutex_(mutex) {
     mutex_.lock();
   }
   ~MutexLock() TACIT_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
@@ -35,7 +35,7 @@ class TACIT_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  Mutex& mutex_;
+  AnyMutex& mutex_;
 };
 
 }  // namespace tacit

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "tacit/core/clock.h"
+#include "transport/inproc/spin_mutex.h"
 
 namespace tacit {
 
@@ -31,7 +31,7 @@ class Gate {
   bool wait_until(const Done& done, Patience patience, Deadline deadline) {
     for (int i = 0; i < patience.spins; ++i) {
       if (done()) return true;
-      pause();
+      spin_pause();
     }
     for (int i = 0; i < patience.yields; ++i) {
       if (done()) return true;
@@ -54,14 +54,6 @@ class Gate {
     const bool ended = changed_.wait_until(lock, RealClock::point(deadline), done);
     sleepers_.fetch_sub(1);
     return ended;
-  }
-
-  static void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
   }
 
   std::atomic<int> sleepers_{0};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <deque>
 #include <iostream>
-#include <list>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
 #include "transport/inproc/gate.h"
+#include "transport/inproc/spin_mutex.h"
 
 namespace tacit {
 namespace {
@@ -45,9 +45,9 @@ class ReceiveOperation;
 // What waits at one rank: messages nobody asked for yet, and receives nobody answered yet. At most one of
 // the two has an entry for any (peer, tag).
 struct Mailbox {
-  Mutex mutex;
-  std::list<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
-  std::list<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
+  SpinMutex mutex;
+  std::vector<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
+  std::vector<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
   Gate gate;
 };
 
@@ -146,7 +146,7 @@ class ParcelOperation final : public Operation {
     {
       Mailbox& box = hub_.box(peer_);
       const MutexLock lock(box.mutex);
-      if (box.parcels.remove(parcel_) > 0) return;
+      if (std::erase(box.parcels, parcel_) > 0) return;
     }
     // The receiver is reading our buffer and may be waiting for us in turn: we are on the way out of an
     // error, so say so first, which ends its wait.
@@ -193,7 +193,7 @@ class ReceiveOperation final : public Operation {
       bool withdrawn = false;
       {
         const MutexLock lock(box.mutex);
-        withdrawn = box.posted.remove(this) > 0;
+        withdrawn = std::erase(box.posted, this) > 0;
       }
       while (!withdrawn && !arrived_.load()) std::this_thread::yield();  // a sender is filling our buffer
     }
@@ -226,6 +226,8 @@ class ReceiveOperation final : public Operation {
     const auto done = [&] { return arrived_.load(); };
     hub_.wait(rank_, want_.peer, want_.tag, done);
     if (!done()) hub_.give_up(rank_, want_.peer, want_.tag);
+    // Counted here and not where the sender fills us: its core would have to fetch our counters.
+    if (!std::exchange(counted_, true)) ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
     if (loan_) return {sender_, loan_->data};
     if (length_ > want_.into.size())
       throw Mismatch("rank " + std::to_string(rank_) + " expected at most " + std::to_string(want_.into.size()) +
@@ -259,7 +261,6 @@ class ReceiveOperation final : public Operation {
 
   // The last thing a filling thread does here: the owner may drop the operation right after.
   void finish() {
-    ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
     Gate& gate = hub_.box(rank_).gate;
     arrived_.store(true);
     gate.wake();
@@ -273,6 +274,7 @@ class ReceiveOperation final : public Operation {
   std::size_t length_ = 0;
   std::shared_ptr<Parcel> loan_;
   std::atomic<bool> arrived_{false};  // publishes the three above
+  bool counted_ = false;              // the owner's
 };
 
 class InprocEndpoint final : public Endpoint {
