@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/collectives/endpoint_comm.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ constexpr int kMostDirectRanks = 16;
 // Up to here rounds cost more than bytes (bench/allreduce).
 constexpr std::size_t kSmallBytes = 16 * 1024;
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
+// What one direct all-reduce works on at a time, in floats: small enough for the caches of the ranks.
+constexpr std::size_t kSegment = (std::size_t{1} << 20) / sizeof(float);
 constexpr std::size_t kRingBytesPerRank = 256 * 1024;
 
 class EndpointComm final : public Comm {
@@ -91,19 +94,28 @@ class EndpointComm final : public Comm {
     return FloatView(scratch_).first(count);
   }
 
+  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it.
+  void direct_all_reduce(FloatView x, float factor) {
+    for (std::size_t at = 0; at < x.size(); at += kSegment) {
+      const FloatView segment = part(x, {at, std::min(kSegment, x.size() - at)});
+      Exchange with = next(Channel::kAllReduce);
+      direct_reduce_scatter(with, segment, factor);
+      direct_all_gather(with, segment);
+    }
+  }
+
   void all_reduce(FloatView x, float factor) {
-    Exchange with = next(Channel::kAllReduce);
     const bool choose = algorithm_ == AllReduce::kAuto;
-    switch (choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_) {
-      case AllReduce::kAuto: throw Bug("choose_all_reduce chose nothing");
+    const AllReduce algorithm = choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_;
+    if (algorithm == AllReduce::kDirect) return direct_all_reduce(x, factor);
+    Exchange with = next(Channel::kAllReduce);
+    switch (algorithm) {
       case AllReduce::kRecursiveDoubling: return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
       case AllReduce::kHalvingDoubling: return halving_doubling_all_reduce(with, x, factor);
-      case AllReduce::kDirect:
-        direct_reduce_scatter(with, x, factor);
-        return direct_all_gather(with, x);
       case AllReduce::kRing:
         ring_reduce_scatter(with, x, factor);
         return ring_all_gather(with, x);
+      default: throw Bug("choose_all_reduce chose nothing");
     }
   }
 
