@@ -22,7 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 constexpr int kTurns = 7;
 constexpr double kSecondsPerTurn = 0.15;
@@ -31,7 +33,8 @@ int repeats(double seconds_each) {
   return std::clamp(static_cast<int>(kSecondsPerTurn / std::max(seconds_each, 1e-7)), 3, 50'000);
 }
 
-// Seconds per all-reduce, over a count of them that all ranks agree on. `once` sums, `agree` broadcasts an int.
+// Seconds per all-reduce, over a count of them that all ranks agree on. `once` sums, `agree` broadcasts an
+// int.
 template <class Once, class Agree>
 double measure(const Once& once, const Agree& agree) {
   for (int i = 0; i < 3; ++i) once();

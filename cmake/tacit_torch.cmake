@@ -10,3 +10,30 @@ if(NOT TACIT_TORCH_INCLUDE OR NOT TACIT_TORCH_CPU_LIBRARY OR NOT TACIT_C10_LIBRA
   set(TACIT_TORCH OFF)
   return()
 endif()
+
+add_library(tacit_libtorch INTERFACE)
+target_include_directories(tacit_libtorch SYSTEM INTERFACE ${TACIT_TORCH_INCLUDE}
+                           ${TACIT_TORCH_INCLUDE}/torch/csrc/api/include)
+target_link_libraries(tacit_libtorch INTERFACE ${TACIT_TORCH_LIBRARY} ${TACIT_TORCH_CPU_LIBRARY} ${TACIT_C10_LIBRARY})
+set_target_properties(tacit_libtorch PROPERTIES EXPORT_NAME libtorch)
+set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_libtorch)
+add_library(tacit::libtorch ALIAS tacit_libtorch)
+
+tacit_library(torch
+  SOURCES src/adapters/torch/flat_module.cc src/adapters/torch/models.cc src/adapters/torch/nets.cc
+          src/adapters/torch/replicated.cc
+  DEPS train strategies libtorch)
+# Torch's headers take a minute of compiling per file; parsed once they take seconds.
+target_precompile_headers(tacit_torch PRIVATE <torch/torch.h>)
+target_compile_options(tacit_torch PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+
+# tacit_torch_executable(name sources...): a program with Torch headers, compiled like tacit::torch so that it can use
+# the same precompiled header (g++ wants -fPIC on both sides).
+function(tacit_torch_executable name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE tacit::torch tacit_warnings)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  target_precompile_headers(${name} REUSE_FROM tacit_torch)
+endfunction()
+list(APPEND tacit_components torch)

@@ -77,8 +77,9 @@ class EndpointAgent final : public Agent {
         body = endpoint_.iborrow(from, body_tag(lane_, h.ticket));
         call.body = body->wait().data;
       }
-      handler_(call, h.kind == kCall ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
-                                     : nullptr);
+      handler_(call, h.kind == kCall
+                         ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
+                         : nullptr);
     }
   }
 
@@ -113,7 +114,8 @@ void Caller::call(int peer, std::uint32_t service, const Call& call, Bytes reply
   const std::size_t got = answer->wait().data.size();
   if (got != reply.size())
     throw Mismatch("rank " + std::to_string(endpoint_.rank()) + " expected " + std::to_string(reply.size()) +
-                   " bytes in reply from rank " + std::to_string(peer) + " and was sent " + std::to_string(got));
+                   " bytes in reply from rank " + std::to_string(peer) + " and was sent " +
+                   std::to_string(got));
 }
 
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,

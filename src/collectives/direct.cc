@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Everyone talks to everyone: chunk r of every rank goes straight to rank r, which adds them in rank order and
-// sends the sum straight back. Two rounds, the bytes of a ring, no intermediate buffer: rank r writes only
-// chunk r while its peers read the others, and a finished chunk comes back only after its owner has read ours.
+// Everyone talks to everyone: chunk r of every rank goes straight to rank r, which adds them in rank order
+// and sends the sum straight back. Two rounds, the bytes of a ring, no intermediate buffer: rank r writes
+// only chunk r while its peers read the others, and a finished chunk comes back only after its owner has read
+// ours.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -48,7 +49,8 @@ void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
   std::vector<Request> incoming(static_cast<std::size_t>(n));
   std::vector<Request> outgoing;
   for (const int peer : peers_of(rank, n)) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
-  for (const int peer : peers_of(rank, n)) outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, peer)), 0));
+  for (const int peer : peers_of(rank, n))
+    outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, peer)), 0));
 
   const FloatView own = part(x, chunk(x.size(), n, rank));
   std::vector<ConstFloatView> all(static_cast<std::size_t>(n));
@@ -66,7 +68,8 @@ void direct_all_gather(Exchange& with, FloatView x) {
   std::vector<Request> outgoing;
   const auto peers = peers_of(with.rank(), n);
   for (const int peer : peers) incoming.push_back(with.receive(peer, part(x, chunk(x.size(), n, peer)), 1));
-  for (const int peer : peers) outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, with.rank())), 1));
+  for (const int peer : peers)
+    outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, with.rank())), 1));
   for (std::size_t i = 0; i < peers.size(); ++i)
     with.finish(*incoming[i], chunk(x.size(), n, peers[i]).count * sizeof(float));
   for (const Request& out : outgoing) out->wait();

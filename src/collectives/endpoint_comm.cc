@@ -110,12 +110,15 @@ class EndpointComm final : public Comm {
     if (algorithm == AllReduce::kDirect) return direct_all_reduce(x, factor);
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
-      case AllReduce::kRecursiveDoubling: return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
-      case AllReduce::kHalvingDoubling: return halving_doubling_all_reduce(with, x, factor);
+      case AllReduce::kRecursiveDoubling:
+        return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
+      case AllReduce::kHalvingDoubling:
+        return halving_doubling_all_reduce(with, x, factor);
       case AllReduce::kRing:
         ring_reduce_scatter(with, x, factor);
         return ring_all_gather(with, x);
-      default: throw Bug("choose_all_reduce chose nothing");
+      default:
+        throw Bug("choose_all_reduce chose nothing");
     }
   }
 
@@ -139,7 +142,8 @@ AllReduce choose_all_reduce(int ranks, std::size_t bytes) {
   return fat ? AllReduce::kRing : AllReduce::kHalvingDoubling;
 }
 
-std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm) {
+std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane,
+                                         AllReduce algorithm) {
   return std::make_unique<EndpointComm>(endpoint, tasks, lane, algorithm);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004: a reduce-scatter by recursive
-// halving, then an all-gather by recursive doubling back along the same partners.
+// R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004: a reduce-scatter by
+// recursive halving, then an all-gather by recursive doubling back along the same partners.
 #include <utility>
 
 #include "collectives/algorithms.h"

@@ -10,7 +10,8 @@ namespace {
 constexpr int kFoldIn = 0;  // part numbers: 0, the rounds, then the way back
 constexpr int kFirstRound = 1;
 
-// Swaps whole vectors with a partner and adds. Both sides read the old value, so the peer's copy lands beside ours.
+// Swaps whole vectors with a partner and adds. Both sides read the old value, so the peer's copy lands beside
+// ours.
 void swap_and_add(Exchange& with, int partner, FloatView x, FloatView inbox, int part) {
   const Request in = with.receive(partner, inbox, part);
   const Request out = with.send(partner, x, part);

@@ -22,8 +22,9 @@ enum Method : std::uint32_t { kPush = 1, kPull = 2 };
 class Shards::Keeper {
  public:
   Keeper(Comm& comm, std::unique_ptr<ShardRule> rule) : rule_(std::move(rule)) {
-    agent_ = comm.serve(kService,
-                        [this](const Call& call, std::unique_ptr<Answer> answer) { handle(call, std::move(answer)); });
+    agent_ = comm.serve(kService, [this](const Call& call, std::unique_ptr<Answer> answer) {
+      handle(call, std::move(answer));
+    });
   }
   void stop() { agent_->stop(); }
 

@@ -32,7 +32,8 @@ Spec Spec::parse(std::string_view text) {
   spec.text = std::string(text);
   const auto colon = text.find(':');
   spec.name = canonical(text.substr(0, colon));
-  if (spec.name.empty()) throw InvalidConfig("'" + spec.text + "' has no name; write name:key=value,key=value");
+  if (spec.name.empty())
+    throw InvalidConfig("'" + spec.text + "' has no name; write name:key=value,key=value");
   std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   while (!rest.empty()) {
     const auto comma = rest.find(',');

@@ -9,12 +9,11 @@ namespace tacit {
 #undef TACIT_STRATEGY
 
 const StrategyRegistry& builtin_strategies() {
-  static const StrategyInfo table[] = {
+  static const StrategyRegistry registry("strategy", {
 #define TACIT_STRATEGY(name) name##_info(),
 #include "strategies/strategies.def"
 #undef TACIT_STRATEGY
-  };
-  static const StrategyRegistry registry{table};
+                                                     });
   return registry;
 }
 

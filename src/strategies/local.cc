@@ -5,8 +5,9 @@
 // Idea        every rank takes H steps alone, then all ranks average their parameters.
 // Symbols     x_t^k = w.params()   eta_t = w.lr()   K = w.size()   H = period_
 // Cost        one all-reduce of d floats per H steps.
-// Reduces to  ssgd for H = 1 with an inner optimiser that is linear in the gradient (tests/strategies/local_test.cc).
-// Differs     the paper allows any set of averaging times, here it is every H-th step and the end of the run; the
+// Reduces to  ssgd for H = 1 with an inner optimiser that is linear in the gradient
+// (tests/strategies/local_test.cc). Differs     the paper allows any set of averaging times, here it is every
+// H-th step and the end of the run; the
 //             inner optimiser's state (momentum) stays local.
 #include <memory>
 
@@ -43,8 +44,8 @@ class Local final : public Strategy {
 }  // namespace
 
 StrategyInfo local_info() {
-  return {"local", "local SGD: weights averaged every `period` steps (options: period=16)", "arXiv:1805.09767",
-          [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+  return {"local", "local SGD: weights averaged every `period` steps (options: period=16)",
+          "arXiv:1805.09767", [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             return std::make_unique<Local>(options.integer("period", 16, 1, 1'000'000'000));
           }};
 }

@@ -98,28 +98,22 @@ std::unique_ptr<Optimizer> make_adam(OptionReader& options, double weight_decay,
 
 }  // namespace
 
-std::span<const OptimizerInfo> builtin_optimizers() {
-  static const std::vector<OptimizerInfo> all = {
-      {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0", make_sgd},
-      {"adam", "Adam: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0 (in the gradient)",
-       [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
-      {"adamw", "AdamW: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01 (on the weights)",
-       [](OptionReader& options) { return make_adam(options, 0.01, Decay::kWeights); }},
-  };
+const Registry<OptimizerInfo>& builtin_optimizers() {
+  static const Registry<OptimizerInfo> all(
+      "optimizer",
+      {
+          {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0", make_sgd},
+          {"adam", "Adam: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0 (in the gradient)",
+           [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
+          {"adamw", "AdamW: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01 (on the weights)",
+           [](OptionReader& options) { return make_adam(options, 0.01, Decay::kWeights); }},
+      });
   return all;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(std::string_view spec) {
-  OptionReader options(Spec::parse(spec));
-  std::vector<std::string> known;
-  for (const OptimizerInfo& info : builtin_optimizers()) {
-    known.push_back(info.name);
-    if (canonical(info.name) != options.spec().name) continue;
-    auto made = info.make(options);
-    options.finish();
-    return made;
-  }
-  throw InvalidConfig(unknown_name("optimizer", options.spec().name, known));
+  return builtin_optimizers().make(spec,
+                                   [](const OptimizerInfo& info, OptionReader& o) { return info.make(o); });
 }
 
 }  // namespace tacit

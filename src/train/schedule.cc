@@ -73,28 +73,22 @@ std::unique_ptr<Schedule> make_poly(OptionReader& options) {
 
 }  // namespace
 
-std::span<const ScheduleInfo> builtin_schedules() {
-  static const std::vector<ScheduleInfo> all = {
-      {"constant", "always 1: warmup=0 (steps)", make_constant},
-      {"warmup", "a linear rise, then 1: steps=100", make_warmup},
-      {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0", make_step},
-      {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", make_cosine},
-      {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", make_poly},
-  };
+const Registry<ScheduleInfo>& builtin_schedules() {
+  static const Registry<ScheduleInfo> all(
+      "schedule",
+      {
+          {"constant", "always 1: warmup=0 (steps)", make_constant},
+          {"warmup", "a linear rise, then 1: steps=100", make_warmup},
+          {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0", make_step},
+          {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", make_cosine},
+          {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", make_poly},
+      });
   return all;
 }
 
 std::unique_ptr<Schedule> make_schedule(std::string_view spec) {
-  OptionReader options(Spec::parse(spec));
-  std::vector<std::string> known;
-  for (const ScheduleInfo& info : builtin_schedules()) {
-    known.push_back(info.name);
-    if (canonical(info.name) != options.spec().name) continue;
-    auto made = info.make(options);
-    options.finish();
-    return made;
-  }
-  throw InvalidConfig(unknown_name("schedule", options.spec().name, known));
+  return builtin_schedules().make(spec,
+                                  [](const ScheduleInfo& info, OptionReader& o) { return info.make(o); });
 }
 
 }  // namespace tacit

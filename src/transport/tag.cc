@@ -6,24 +6,36 @@ namespace {
 
 const char* name(Tag::Channel channel) {
   switch (channel) {
-    case Tag::Channel::kAllReduce: return "all-reduce";
-    case Tag::Channel::kReduceScatter: return "reduce-scatter";
-    case Tag::Channel::kAllGather: return "all-gather";
-    case Tag::Channel::kBroadcast: return "broadcast";
-    case Tag::Channel::kBarrier: return "barrier";
-    case Tag::Channel::kExchange: return "exchange";
-    case Tag::Channel::kRequest: return "request to service";
-    case Tag::Channel::kRequestBody: return "body of request";
-    case Tag::Channel::kReply: return "reply to request";
+    case Tag::Channel::kAllReduce:
+      return "all-reduce";
+    case Tag::Channel::kReduceScatter:
+      return "reduce-scatter";
+    case Tag::Channel::kAllGather:
+      return "all-gather";
+    case Tag::Channel::kBroadcast:
+      return "broadcast";
+    case Tag::Channel::kBarrier:
+      return "barrier";
+    case Tag::Channel::kExchange:
+      return "exchange";
+    case Tag::Channel::kRequest:
+      return "request to service";
+    case Tag::Channel::kRequestBody:
+      return "body of request";
+    case Tag::Channel::kReply:
+      return "reply to request";
   }
   return "unknown channel";
 }
 
 const char* name(Tag::Lane lane) {
   switch (lane) {
-    case Tag::Lane::kTrain: return "";
-    case Tag::Lane::kBackground: return "background ";
-    case Tag::Lane::kControl: return "control ";
+    case Tag::Lane::kTrain:
+      return "";
+    case Tag::Lane::kBackground:
+      return "background ";
+    case Tag::Lane::kControl:
+      return "control ";
   }
   return "unknown lane ";
 }

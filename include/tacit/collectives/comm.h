@@ -19,7 +19,7 @@ class Comm;
 class Pending {
  public:
   virtual ~Pending() = default;
-  virtual void wait() = 0;   // rethrows what the exchange threw
+  virtual void wait() = 0;  // rethrows what the exchange threw
   virtual bool done() = 0;
 };
 

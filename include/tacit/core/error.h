@@ -61,7 +61,7 @@ struct Bug : std::logic_error {
 }  // namespace tacit
 
 // States what must hold unless Tacit itself is wrong.
-#define TACIT_CHECK(condition, what)                                                \
-  do {                                                                              \
+#define TACIT_CHECK(condition, what)                                               \
+  do {                                                                             \
     if (!(condition)) ::tacit::fail_check(__FILE__, __LINE__, #condition, (what)); \
   } while (false)

@@ -24,10 +24,10 @@ void lerp(float w, ConstFloatView x, FloatView y);                   // y <- y +
 
 double dot(ConstFloatView x, ConstFloatView y);
 double sum_of(ConstFloatView x);
-double norm2(ConstFloatView x);                          // Euclidean
-double norm1(ConstFloatView x);                          // sum of magnitudes
-double distance2(ConstFloatView x, ConstFloatView y);    // norm2 of x - y
-float max_abs(ConstFloatView x);                         // NaN where x has one
+double norm2(ConstFloatView x);                        // Euclidean
+double norm1(ConstFloatView x);                        // sum of magnitudes
+double distance2(ConstFloatView x, ConstFloatView y);  // norm2 of x - y
+float max_abs(ConstFloatView x);                       // NaN where x has one
 bool all_finite(ConstFloatView x);
 
 // SGD as LibTorch defines it (dampening 0), in one pass:
@@ -54,6 +54,7 @@ struct AdamStep {
   float weight_decay = 0;  // Adam: added to the gradient
   float decay = 1;         // AdamW: 1 - lr weight_decay
 };
-void adam_step(const AdamStep& s, ConstFloatView gradient, FloatView first, FloatView second, FloatView params);
+void adam_step(const AdamStep& s, ConstFloatView gradient, FloatView first, FloatView second,
+               FloatView params);
 
 }  // namespace tacit::kernels

@@ -31,7 +31,8 @@ class OptionReader {
   double number(const std::string& key, double fallback, double lo, double hi);
   bool flag(const std::string& key, bool fallback);
   std::string text(const std::string& key, const std::string& fallback);
-  std::string choice(const std::string& key, const std::string& fallback, std::span<const std::string> allowed);
+  std::string choice(const std::string& key, const std::string& fallback,
+                     std::span<const std::string> allowed);
 
   // True where the user gave the key. Does not count as asking for it.
   bool given(const std::string& key) const { return spec_.options.contains(key); }

@@ -26,7 +26,7 @@ class Worker {
   virtual std::span<const Slice> tensors() const = 0;  // where each tensor lies, for per-tensor rules
   virtual Comm& comm() = 0;
   virtual Tasks& tasks() = 0;
-  virtual Rng rng(Rng::Use use) const = 0;             // at (seed, rank, t)
+  virtual Rng rng(Rng::Use use) const = 0;  // at (seed, rank, t)
 };
 
 }  // namespace tacit

@@ -17,7 +17,8 @@ inline constexpr std::size_t kChunkUnit = 16;
 constexpr Slice chunks(std::size_t count, int parts, int first, int last) {
   const std::size_t units = (count + kChunkUnit - 1) / kChunkUnit;
   const auto cut = [&](int i) {
-    return std::min(count, units * static_cast<std::size_t>(i) / static_cast<std::size_t>(parts) * kChunkUnit);
+    return std::min(count,
+                    units * static_cast<std::size_t>(i) / static_cast<std::size_t>(parts) * kChunkUnit);
   };
   return {cut(first), cut(last) - cut(first)};
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tacit/core/options.h"
+#include "tacit/core/registry.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -84,8 +84,7 @@ struct DatasetInfo {
   std::function<DataPair(OptionReader&)> load;
 };
 
-std::span<const DatasetInfo> builtin_datasets();
-std::vector<std::string> dataset_names();
+const Registry<DatasetInfo>& builtin_datasets();
 
 // `fashion-mnist`, `cifar10:path=DIR`, `synthetic:samples=1000`. Throws InvalidConfig, with the nearest known
 // name for an unknown one and a sentence that says what to change for a bad file.

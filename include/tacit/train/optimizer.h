@@ -4,12 +4,11 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tacit/core/options.h"
+#include "tacit/core/registry.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -27,7 +26,7 @@ struct OptimizerInfo {
   std::function<std::unique_ptr<Optimizer>(OptionReader&)> make;
 };
 
-std::span<const OptimizerInfo> builtin_optimizers();
+const Registry<OptimizerInfo>& builtin_optimizers();
 
 // `sgd:momentum=0.9,nesterov,weight_decay=1e-4`, `adam:beta1=0.9`, `adamw`. Throws InvalidConfig.
 std::unique_ptr<Optimizer> make_optimizer(std::string_view spec);

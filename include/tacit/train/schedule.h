@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "tacit/core/options.h"
+#include "tacit/core/registry.h"
 
 namespace tacit {
 
@@ -29,7 +28,7 @@ struct ScheduleInfo {
   std::function<std::unique_ptr<Schedule>(OptionReader&)> make;
 };
 
-std::span<const ScheduleInfo> builtin_schedules();
+const Registry<ScheduleInfo>& builtin_schedules();
 
 // `constant`, `warmup:steps=500`, `step:every=0.33,gamma=0.1`, `cosine:warmup=100,floor=0`,
 // `poly:power=2`. Throws InvalidConfig.

@@ -18,8 +18,8 @@ inline constexpr int kAnyRank = -1;
 
 // How long a rank waits for a named peer. A wait for kAnyRank is an agent's idle state and has no limit.
 struct WaitLimits {
-  Seconds timeout{1800};  // then Timeout is thrown
-  Seconds stall{30};      // then, and each time it doubles, the wait is reported
+  Seconds timeout{1800};                           // then Timeout is thrown
+  Seconds stall{30};                               // then, and each time it doubles, the wait is reported
   std::function<void(const std::string&)> report;  // default: a line on stderr
 };
 

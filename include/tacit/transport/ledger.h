@@ -66,7 +66,8 @@ class Ledger {
   }
   static Traffic total(const std::vector<Cell>& table, Tag::Lane lane) {
     Traffic all;
-    for (std::size_t i = static_cast<std::size_t>(lane); i < table.size(); i += Tag::kLanes) all += table[i].read();
+    for (std::size_t i = static_cast<std::size_t>(lane); i < table.size(); i += Tag::kLanes)
+      all += table[i].read();
     return all;
   }
 

@@ -119,44 +119,38 @@ DatasetInfo info(std::string name, std::string summary, std::string source, Fast
           }};
 }
 
-std::vector<DatasetInfo> make_table() {
+Registry<DatasetInfo> make_table() {
   const auto read_cifar = [](const fs::path& directory, const std::string&) {
     return read_cifar10(directory);
   };
-  return {
-      info("fashion-mnist", "70 000 grey images of clothing, 28 x 28, 10 classes", "arXiv:1708.07747",
-           from_files("/usr/share/datasets/fashion-mnist",
-                      "install the Debian package dataset-fashion-mnist or give path=DIR", read_mnist)),
-      info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes",
-           "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
-           from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist)),
-      info("cifar10", "60 000 colour images, 32 x 32, 10 classes",
-           "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
-           from_files("", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
-                      read_cifar)),
-      info("synthetic", "smooth random prototypes with noise, any size; needs no file",
-           "src/train/data/synthetic.h", synthetic),
-  };
+  return Registry<DatasetInfo>(
+      "data set",
+      {
+          info("fashion-mnist", "70 000 grey images of clothing, 28 x 28, 10 classes", "arXiv:1708.07747",
+               from_files("/usr/share/datasets/fashion-mnist",
+                          "install the Debian package dataset-fashion-mnist or give path=DIR", read_mnist)),
+          info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes",
+               "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
+               from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist)),
+          info(
+              "cifar10", "60 000 colour images, 32 x 32, 10 classes",
+              "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+              from_files("", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
+                         read_cifar)),
+          info("synthetic", "smooth random prototypes with noise, any size; needs no file",
+               "src/train/data/synthetic.h", synthetic),
+      });
 }
 
 }  // namespace
 
-std::span<const DatasetInfo> builtin_datasets() {
-  static const std::vector<DatasetInfo> table = make_table();
+const Registry<DatasetInfo>& builtin_datasets() {
+  static const Registry<DatasetInfo> table = make_table();
   return table;
 }
 
-std::vector<std::string> dataset_names() {
-  std::vector<std::string> names;
-  for (const DatasetInfo& each : builtin_datasets()) names.push_back(each.name);
-  return names;
-}
-
 DataPair load_dataset(std::string_view spec) {
-  OptionReader options(Spec::parse(spec));
-  for (const DatasetInfo& each : builtin_datasets())
-    if (canonical(each.name) == options.spec().name) return each.load(options);
-  throw InvalidConfig(unknown_name("data set", options.spec().name, dataset_names()));
+  return builtin_datasets().make(spec, [](const DatasetInfo& each, OptionReader& o) { return each.load(o); });
 }
 
 }  // namespace tacit

@@ -32,8 +32,8 @@ struct Parcel {
   const int from;
   const Tag tag;
   ConstBytes data;
-  std::vector<std::byte> copy;         // what data points to, for a small message
-  std::atomic<bool> released{false};   // the receiver no longer reads data
+  std::vector<std::byte> copy;        // what data points to, for a small message
+  std::atomic<bool> released{false};  // the receiver no longer reads data
   void keep_copy() {
     copy.assign(data.begin(), data.end());
     data = copy;
@@ -71,7 +71,8 @@ class InprocFabric::Hub {
   // Whether waiting for this peer has become pointless. Cheap: it is asked on every spin.
   bool hopeless(int peer) const {
     if (interrupted_.load()) return true;
-    return peer == kAnyRank ? failed_.load() >= 0 : presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+    return peer == kAnyRank ? failed_.load() >= 0
+                            : presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
   }
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
 
@@ -93,7 +94,8 @@ class InprocFabric::Hub {
         throw Timeout(describe_wait(rank, peer, tag) + ": nothing for " + std::to_string(waited.count()) +
                       " s, which is the limit; find out what that rank does, or raise the time-out");
       if (waited >= mark) {
-        limits_.report(describe_wait(rank, peer, tag) + ", for " + std::to_string(waited.count()) + " s so far");
+        limits_.report(describe_wait(rank, peer, tag) + ", for " + std::to_string(waited.count()) +
+                       " s so far");
         mark *= 2;
       }
       patience = {};
@@ -161,7 +163,8 @@ class ParcelOperation final : public Operation {
     return {peer_, parcel_->data};
   }
   bool ready_by(Deadline deadline) override {
-    return hub_.ready_by(parcel_->from, peer_, [&] { return parcel_->released.load(); }, deadline);
+    return hub_.ready_by(
+        parcel_->from, peer_, [&] { return parcel_->released.load(); }, deadline);
   }
 
  private:
@@ -200,7 +203,9 @@ class ReceiveOperation final : public Operation {
     if (loan_) release(*loan_);
   }
 
-  bool matches(int from, Tag tag) const { return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from); }
+  bool matches(int from, Tag tag) const {
+    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
+  }
   bool borrows() const { return want_.borrow; }
 
   // Called once, by whoever removed this operation from the posted list (or never put it there).
@@ -230,13 +235,15 @@ class ReceiveOperation final : public Operation {
     if (!std::exchange(counted_, true)) ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
     if (loan_) return {sender_, loan_->data};
     if (length_ > want_.into.size())
-      throw Mismatch("rank " + std::to_string(rank_) + " expected at most " + std::to_string(want_.into.size()) +
-                     " bytes from rank " + std::to_string(sender_) + " in " + want_.tag.text() + " and was sent " +
-                     std::to_string(length_) + "; do all ranks train the same model?");
+      throw Mismatch("rank " + std::to_string(rank_) + " expected at most " +
+                     std::to_string(want_.into.size()) + " bytes from rank " + std::to_string(sender_) +
+                     " in " + want_.tag.text() + " and was sent " + std::to_string(length_) +
+                     "; do all ranks train the same model?");
     return {sender_, want_.into.first(length_)};
   }
   bool ready_by(Deadline deadline) override {
-    return hub_.ready_by(rank_, want_.peer, [&] { return arrived_.load(); }, deadline);
+    return hub_.ready_by(
+        rank_, want_.peer, [&] { return arrived_.load(); }, deadline);
   }
 
  private:
@@ -338,13 +345,15 @@ Gate::Patience patience_for(int ranks) {
 
 }  // namespace
 
-InprocFabric::Hub::Hub(int ranks, WaitLimits limits) : limits_(std::move(limits)), patience_(patience_for(ranks)) {
+InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
+    : limits_(std::move(limits)), patience_(patience_for(ranks)) {
   if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
   if (!limits_.report) limits_.report = report_on_stderr;
   boxes_.resize(static_cast<std::size_t>(ranks));
   presence_.resize(static_cast<std::size_t>(ranks));
   why_.resize(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
+  for (int rank = 0; rank < ranks; ++rank)
+    endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
 }
 
 Endpoint& InprocFabric::Hub::endpoint(int rank) { return *endpoints_.at(static_cast<std::size_t>(rank)); }
@@ -370,10 +379,12 @@ void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
   const int gone = peer == kAnyRank ? failed_.load() : peer;
   const MutexLock lock(mutex_);
-  throw PeerLost(rank, gone, why_[static_cast<std::size_t>(gone)] + " (" + describe_wait(rank, peer, tag) + ")");
+  throw PeerLost(rank, gone,
+                 why_[static_cast<std::size_t>(gone)] + " (" + describe_wait(rank, peer, tag) + ")");
 }
 
-InprocFabric::InprocFabric(int ranks, WaitLimits limits) : hub_(std::make_unique<Hub>(ranks, std::move(limits))) {}
+InprocFabric::InprocFabric(int ranks, WaitLimits limits)
+    : hub_(std::make_unique<Hub>(ranks, std::move(limits))) {}
 InprocFabric::~InprocFabric() = default;
 Endpoint& InprocFabric::endpoint(int rank) { return hub_->endpoint(rank); }
 void InprocFabric::leave(int rank, Leave how, const std::string& why) {

@@ -31,7 +31,9 @@ class TACIT_THREAD_ANNOTATION(capability("mutex")) SpinMutex {
       }
     }
   }
-  void unlock() TACIT_THREAD_ANNOTATION(release_capability()) { taken_.store(false, std::memory_order_release); }
+  void unlock() TACIT_THREAD_ANNOTATION(release_capability()) {
+    taken_.store(false, std::memory_order_release);
+  }
 
  private:
   static constexpr int kSpins = 200;

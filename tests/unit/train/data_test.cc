@@ -352,12 +352,12 @@ TEST_F(MnistFolder, WithoutAFileNamesItAndTheRemedy) {
 
 TEST(Datasets, HaveDifferentNamesAndAreDescribed) {
   std::set<std::string> names;
-  for (const DatasetInfo& each : builtin_datasets()) {
+  for (const DatasetInfo& each : builtin_datasets().all()) {
     EXPECT_TRUE(names.insert(canonical(each.name)).second) << each.name;
     EXPECT_FALSE(each.summary.empty()) << each.name;
     EXPECT_FALSE(each.source.empty()) << each.name;
   }
-  EXPECT_EQ(names.size(), dataset_names().size());
+  EXPECT_EQ(names.size(), builtin_datasets().names().size());
 }
 
 TEST(Datasets, SuggestTheNearestNameForAnUnknownOne) {

@@ -210,7 +210,7 @@ TEST(Optimizers, KeepTheSizeOfTheFirstStep) {
 
 TEST(Optimizers, AreListedOnceAndMadeByTheirNames) {
   std::set<std::string> names;
-  for (const OptimizerInfo& info : builtin_optimizers()) {
+  for (const OptimizerInfo& info : builtin_optimizers().all()) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_FALSE(info.summary.empty()) << info.name;
     EXPECT_NE(make_optimizer(info.name), nullptr);

@@ -134,7 +134,7 @@ TEST(Schedules, RampEvenIfTheRunEndsFirst) {
 
 TEST(Schedules, AreListedOnceAndMadeByTheirNames) {
   std::set<std::string> names;
-  for (const ScheduleInfo& info : builtin_schedules()) {
+  for (const ScheduleInfo& info : builtin_schedules().all()) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_FALSE(info.summary.empty()) << info.name;
     EXPECT_NE(make_schedule(info.name), nullptr);

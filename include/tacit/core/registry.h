@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Things by name: strategies, models, data sets, optimisers, schedules. A registry is a value: programs copy
+// the built-in one and add their own.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/options.h"
+#include "tacit/core/text.h"
+
+namespace tacit {
+
+// Info has a `name`. `kind` is what messages call one entry.
+template <class Info>
+class Registry {
+ public:
+  explicit Registry(std::string kind, std::initializer_list<Info> infos = {}) : kind_(std::move(kind)) {
+    for (const Info& info : infos) add(info);
+  }
+
+  // Throws InvalidConfig where the name is taken.
+  void add(Info info) {
+    if (look_up(info.name) != nullptr)
+      throw InvalidConfig("a " + kind_ + " named '" + info.name + "' exists already; choose another name");
+    infos_.push_back(std::move(info));
+  }
+
+  std::span<const Info> all() const { return infos_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Info& info : infos_) names.push_back(info.name);
+    return names;
+  }
+
+  // Parses `name:key=value,...`, finds the entry, lets build(info, options) read its options, and refuses
+  // those it did not ask for. Throws InvalidConfig, with the nearest known name for an unknown one.
+  template <class Build>
+  auto make(std::string_view text, const Build& build) const {
+    OptionReader options(Spec::parse(text));
+    const Info* info = look_up(options.spec().name);
+    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, options.spec().name, names()));
+    auto made = build(*info, options);
+    options.finish();
+    return made;
+  }
+
+ private:
+  const Info* look_up(std::string_view name) const {
+    for (const Info& info : infos_)
+      if (canonical(info.name) == canonical(name)) return &info;
+    return nullptr;
+  }
+
+  std::string kind_;
+  std::vector<Info> infos_;
+};
+
+}  // namespace tacit

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// What a run leaves behind. run.jsonl has one event per line, summary.json the last word.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tacit {
+
+// How a run was asked for, as the user wrote it.
+struct RunStarted {
+  std::string version;
+  std::string strategy;
+  std::string model;
+  std::string data;
+  std::string optimizer;
+  std::string schedule;
+  std::string world;
+  int workers = 1;
+  std::int64_t batch = 0;  // per worker
+  double lr = 0;
+  std::uint64_t seed = 0;
+  std::int64_t steps = 0;
+  std::int64_t parameters = 0;
+};
+
+// One rank after some steps.
+struct StepsDone {
+  int rank = 0;
+  std::int64_t step = 0;  // steps done so far
+  double loss = 0;        // mean over the steps since the rank's last such event
+  double lr = 0;
+  double seconds = 0;  // of training, without evaluations
+};
+
+// All ranks' weights on the test set.
+struct Evaluated {
+  std::int64_t step = 0;
+  double epoch = 0;
+  double loss = 0;
+  double accuracy = 0;
+  double seconds = 0;
+};
+
+struct Summary {
+  std::string status;  // finished, interrupted, failed
+  std::string error;   // for failed
+  std::string strategy;
+  std::string model;
+  std::string data;
+  std::string world;
+  int workers = 1;
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  double seconds = 0;  // of training, without evaluations
+  double samples_per_second = 0;
+  std::optional<double> loss;       // training loss over the last logged steps, mean over ranks
+  std::optional<double> test_loss;  // these two: at the last evaluation
+  std::optional<double> accuracy;
+  std::uint64_t bytes_payload = 0;  // sent by all ranks together, evaluation not counted
+  std::uint64_t bytes_wire = 0;     // the same with the transport's framing
+  std::uint64_t messages = 0;
+  std::uint64_t seed = 0;
+  std::string weights_hash;
+};
+
+std::string to_json_line(const RunStarted& event);
+std::string to_json_line(const StepsDone& event);
+std::string to_json_line(const Evaluated& event);
+std::string to_json_line(const Summary& event);
+std::string to_json_text(const Summary& summary);  // indented
+
+}  // namespace tacit

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// A torch::nn::Module whose parameters and gradients are views of one flat buffer each.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <span>
+#include <vector>
+
+#include "tacit/core/views.h"
+
+namespace tacit::torch {
+
+// Re-points every trained parameter of the module, and its gradient, into flat memory that this object owns;
+// from then on autograd and optimisers work there and nothing is copied on a step.
+//
+// Lifetime  the module must not outlive this object's memory: the tensors share it and keep it alive.
+// Threads   one at a time.
+// Errors    InvalidConfig for a parameter that is not a 32-bit float on the CPU.
+class FlatModule {
+ public:
+  explicit FlatModule(::torch::nn::Module& module);
+
+  FloatView params() { return params_view_; }
+  FloatView gradient() { return gradient_view_; }
+  std::span<const Slice> tensors() const { return slices_; }
+  // Float buffers such as batch-norm statistics, where they are; integer buffers are left alone.
+  std::span<const FloatView> buffers() const { return buffers_; }
+
+  // Brings gradients back into the flat buffer that were taken out of it: zero_grad(set_to_none=true) drops
+  // the views, and autograd then allocates new memory. Free where nothing was moved.
+  void collect_gradients();
+
+ private:
+  ::torch::Tensor flat_params_;
+  ::torch::Tensor flat_gradient_;
+  std::vector<::torch::Tensor> parameters_;
+  std::vector<::torch::Tensor> gradients_;  // views of flat_gradient_, one per parameter
+  std::vector<::torch::Tensor> buffer_tensors_;
+  std::vector<Slice> slices_;
+  std::vector<FloatView> buffers_;
+  FloatView params_view_;
+  FloatView gradient_view_;
+};
+
+}  // namespace tacit::torch

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// A model as the trainer sees it: flat weights in, loss and flat gradient out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tacit/core/registry.h"
+#include "tacit/core/views.h"
+#include "tacit/train/dataset.h"
+
+namespace tacit {
+
+// Sums over samples, so that ranks can add theirs.
+struct Score {
+  double loss = 0;
+  std::int64_t correct = 0;
+  std::int64_t samples = 0;
+  Score& operator+=(const Score& other) {
+    loss += other.loss;
+    correct += other.correct;
+    samples += other.samples;
+    return *this;
+  }
+};
+
+// Owns its weights, its gradient and its buffers.
+//
+// Threads  one at a time.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual std::span<const Slice> tensors() const = 0;
+  virtual FloatView params() = 0;
+  virtual FloatView gradient() = 0;
+  // State that is not trained, such as a batch norm's statistics. Averaged over ranks for evaluation.
+  virtual std::span<const FloatView> buffers() { return {}; }
+
+  // Fills gradient() with that of the mean loss over the batch at params(); returns that loss.
+  virtual double compute_gradient(const Batch& batch) = 0;
+  virtual Score evaluate(const Batch& batch) = 0;
+};
+
+// What a model is built for.
+struct ModelContext {
+  ImageShape input;
+  int classes = 0;
+  std::uint64_t seed = 0;  // equal seeds give equal weights on every rank
+};
+
+struct ModelInfo {
+  std::string name;
+  std::string summary;
+  std::string paper;
+  std::function<std::unique_ptr<Model>(OptionReader&, const ModelContext&)> make;
+};
+using ModelRegistry = Registry<ModelInfo>;
+
+// The models that need no LibTorch: logistic, mlp, quadratic.
+const ModelRegistry& builtin_models();
+
+inline std::unique_ptr<Model> make_model(const ModelRegistry& known, std::string_view spec,
+                                         const ModelContext& context) {
+  return known.make(spec, [&](const ModelInfo& info, OptionReader& o) { return info.make(o, context); });
+}
+
+}  // namespace tacit

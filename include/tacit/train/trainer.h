@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The training loop of `tacit train`. Programs with a loop of their own use the strategies directly
+// (examples/) or tacit::torch::Replicated.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tacit/runlog/events.h"
+#include "tacit/strategy/registry.h"
+#include "tacit/train/dataset.h"
+#include "tacit/train/model.h"
+#include "tacit/transport/ledger.h"
+#include "tacit/world/world.h"
+
+namespace tacit {
+
+struct TrainOptions {
+  std::string strategy = "ssgd";
+  std::string optimizer = "sgd:momentum=0.9";
+  std::string schedule = "constant";
+  std::int64_t batch = 32;  // per worker
+  double lr = 0.05;
+  std::uint64_t seed = 1;
+  std::int64_t epochs = 1;
+  std::int64_t steps = 0;  // in place of epochs, where not 0
+  std::int64_t log_every = 10;
+};
+
+// Told what happens as it happens. Threads: called by all ranks, at any time.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_steps(const StepsDone& event) = 0;
+  virtual void on_evaluation(const Evaluated& event) = 0;  // by rank 0 alone
+};
+
+// What all ranks share, read-only.
+struct TrainJob {
+  const DataPair& data;
+  const StrategyRegistry& strategies;
+  std::function<std::unique_ptr<Model>()> make_model;  // called by every rank; must give equal weights
+  TrainOptions options;
+  TrainObserver& observer;
+  std::function<bool()> stop;  // asked before every step; true ends the run with Interrupted
+};
+
+// One rank's account, true up to the step where an error ended the run.
+struct RankReport {
+  std::int64_t steps = 0;
+  double seconds = 0;                 // of training, without evaluations
+  std::optional<double> recent_loss;  // mean over the last logged steps
+  std::optional<Evaluated> evaluation;
+  Traffic sent;  // for training
+  std::uint64_t weights_hash = 0;
+};
+
+// The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.
+std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks);
+
+// Trains one rank to the end. The body of World::run; report is written as the run goes on.
+void train_rank(Process& me, const TrainJob& job, RankReport& report);
+
+// All ranks' reports as one. Throws Bug where a finished run left ranks with different weights.
+Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status);
+
+}  // namespace tacit

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/torch/flat_module.h"
+
+#include <torch/types.h>
+
+#include "tacit/core/error.h"
+
+namespace tacit::torch {
+namespace {
+
+FloatView view_of(const ::torch::Tensor& t) {
+  return {t.data_ptr<float>(), static_cast<std::size_t>(t.numel())};
+}
+
+void check_parameter(const std::string& name, const ::torch::Tensor& p) {
+  if (p.scalar_type() != ::torch::kFloat32 || !p.device().is_cpu())
+    throw InvalidConfig(
+        "parameter '" + name + "' is " + std::string(p.dtype().name()) + " on " + p.device().str() +
+        "; Tacit trains 32-bit floats on the CPU: convert the module with .to(torch::kFloat32)");
+}
+
+}  // namespace
+
+FlatModule::FlatModule(::torch::nn::Module& module) {
+  std::size_t total = 0;
+  for (const auto& entry : module.named_parameters()) {
+    if (!entry.value().requires_grad()) continue;  // frozen
+    check_parameter(entry.key(), entry.value());
+    parameters_.push_back(entry.value());
+    slices_.push_back({total, static_cast<std::size_t>(entry.value().numel())});
+    total += slices_.back().count;
+  }
+  if (total == 0)
+    throw InvalidConfig("the module has no parameter to train; register one with register_parameter");
+  flat_params_ = ::torch::empty({static_cast<std::int64_t>(total)}, ::torch::kFloat32);
+  flat_gradient_ = ::torch::zeros({static_cast<std::int64_t>(total)}, ::torch::kFloat32);
+  const ::torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto piece = [&](const ::torch::Tensor& flat) {
+      return flat
+          .narrow(0, static_cast<std::int64_t>(slices_[i].offset),
+                  static_cast<std::int64_t>(slices_[i].count))
+          .view(parameters_[i].sizes());
+    };
+    piece(flat_params_).copy_(parameters_[i]);
+    parameters_[i].set_data(piece(flat_params_));
+    gradients_.push_back(piece(flat_gradient_));
+    parameters_[i].mutable_grad() = gradients_[i];
+  }
+  params_view_ = view_of(flat_params_);
+  gradient_view_ = view_of(flat_gradient_);
+  for (const ::torch::Tensor& b : module.buffers()) {
+    if (b.scalar_type() != ::torch::kFloat32 || !b.is_contiguous()) continue;
+    buffer_tensors_.push_back(b);
+    buffers_.push_back(view_of(b));
+  }
+}
+
+void FlatModule::collect_gradients() {
+  const ::torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ::torch::Tensor& now = parameters_[i].grad();
+    if (now.defined() && now.data_ptr() == gradients_[i].data_ptr()) continue;
+    if (now.defined()) {
+      gradients_[i].copy_(now);
+    } else {
+      gradients_[i].zero_();  // the parameter took no part in this step
+    }
+    parameters_[i].mutable_grad() = gradients_[i];
+  }
+}
+
+}  // namespace tacit::torch

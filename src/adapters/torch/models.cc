@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/torch/models.h"
+
+#include <ATen/Parallel.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/utils.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "adapters/torch/nets.h"
+#include "tacit/core/error.h"
+#include "tacit/core/mutex.h"
+#include "tacit/torch/flat_module.h"
+
+namespace tacit::torch {
+namespace {
+
+using ::torch::Tensor;
+
+class TorchModel final : public Model {
+ public:
+  explicit TorchModel(std::shared_ptr<Net> net) : net_(std::move(net)), flat_(*net_) {}
+
+  std::span<const Slice> tensors() const override { return flat_.tensors(); }
+  FloatView params() override { return flat_.params(); }
+  FloatView gradient() override { return flat_.gradient(); }
+  std::span<const FloatView> buffers() override { return flat_.buffers(); }
+
+  double compute_gradient(const Batch& batch) override {
+    net_->train();
+    std::fill(flat_.gradient().begin(), flat_.gradient().end(), 0.0F);
+    const Tensor loss = ::torch::nn::functional::cross_entropy(net_->forward(images(batch)), labels(batch));
+    loss.backward();
+    return loss.item<double>();
+  }
+
+  Score evaluate(const Batch& batch) override {
+    net_->eval();
+    const ::torch::NoGradGuard no_grad;
+    const Tensor scores = net_->forward(images(batch));
+    const Tensor wanted = labels(batch);
+    const auto options = ::torch::nn::functional::CrossEntropyFuncOptions().reduction(::torch::kSum);
+    return {::torch::nn::functional::cross_entropy(scores, wanted, options).item<double>(),
+            scores.argmax(1).eq(wanted).sum().item<std::int64_t>(), static_cast<std::int64_t>(batch.size())};
+  }
+
+ private:
+  // Tensors over the batch's own memory. Torch has no read-only tensor; nothing here writes to its input.
+  static Tensor images(const Batch& b) {
+    return ::torch::from_blob(
+        const_cast<float*>(b.images.data()),
+        {static_cast<std::int64_t>(b.size()), b.shape.channels, b.shape.height, b.shape.width});
+  }
+  static Tensor labels(const Batch& b) {
+    return ::torch::from_blob(const_cast<std::int64_t*>(b.labels.data()),
+                              {static_cast<std::int64_t>(b.size())}, ::torch::kInt64);
+  }
+
+  std::shared_ptr<Net> net_;
+  FlatModule flat_;
+};
+
+void check_input(const std::string& model, const ModelContext& context, int least) {
+  if (context.input.height < least || context.input.width < least)
+    throw InvalidConfig(model + " needs images of at least " + std::to_string(least) + " x " +
+                        std::to_string(least) + " pixels; choose another --data or --model mlp");
+}
+
+// LibTorch draws initial weights from one generator per process, so ranks that are threads take turns and
+// each starts it anew.
+std::unique_ptr<Model> seeded(const ModelContext& context, int threads,
+                              const std::function<std::shared_ptr<Net>()>& make) {
+  static Mutex one_at_a_time;
+  const MutexLock lock(one_at_a_time);
+  at::set_num_threads(threads);
+  ::torch::manual_seed(context.seed);
+  return std::make_unique<TorchModel>(make());
+}
+
+ModelInfo cnn_info(int threads) {
+  return {"cnn", "two 5x5 convolutions with pooling and a linear layer",
+          "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
+          [threads](OptionReader&, const ModelContext& context) {
+            check_input("cnn", context, 4);
+            return seeded(context, threads, [&] { return make_cnn(context); });
+          }};
+}
+
+ModelInfo resnet_info(int depth, int threads) {
+  const std::string name = "resnet" + std::to_string(depth);
+  return {name,
+          "CIFAR-style residual network of " + std::to_string(depth) + " layers (options: norm=batch|group)",
+          "arXiv:1512.03385", [=](OptionReader& options, const ModelContext& context) {
+            const std::array<std::string, 2> norms{"batch", "group"};
+            const Norm norm = options.choice("norm", "batch", norms) == "batch" ? Norm::kBatch : Norm::kGroup;
+            check_input(name, context, 8);
+            return seeded(context, threads, [&] { return make_resnet(context, (depth - 2) / 6, norm); });
+          }};
+}
+
+}  // namespace
+
+void add_models(ModelRegistry& registry, int threads_per_rank) {
+  registry.add(cnn_info(threads_per_rank));
+  for (const int depth : {8, 20, 56}) registry.add(resnet_info(depth, threads_per_rank));
+}
+
+}  // namespace tacit::torch

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/torch/replicated.h"
+
+#include "tacit/torch/flat_module.h"
+
+namespace tacit::torch {
+namespace {
+
+class TorchWorker final : public ReplicaWorker {
+ public:
+  TorchWorker(Process& process, FlatModule& flat, ::torch::optim::Optimizer& optimizer, std::uint64_t seed)
+      : ReplicaWorker(process, seed), flat_(flat), optimizer_(optimizer) {}
+
+  float lr() const override { return static_cast<float>(optimizer_.param_groups().at(0).options().get_lr()); }
+  FloatView params() override { return flat_.params(); }
+  FloatView gradient() override { return flat_.gradient(); }
+  void apply(ConstFloatView g) override {
+    if (g.data() != flat_.gradient().data()) copy(g, flat_.gradient());
+    optimizer_.step();
+  }
+  std::span<const Slice> tensors() const override { return flat_.tensors(); }
+  std::span<const FloatView> buffers() override { return flat_.buffers(); }
+
+ private:
+  FlatModule& flat_;
+  ::torch::optim::Optimizer& optimizer_;
+};
+
+}  // namespace
+
+class Replicated::Impl {
+ public:
+  Impl(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
+       std::string_view strategy, const Options& options)
+      : flat_(module),
+        worker_(process, flat_, optimizer, options.seed),
+        strategy_(make_strategy(options.strategies != nullptr ? *options.strategies : builtin_strategies(),
+                                strategy, process.size())) {
+    strategy_->start(worker_);
+  }
+
+  void step() {
+    flat_.collect_gradients();
+    strategy_->step(worker_);
+    worker_.set_t(worker_.t() + 1);
+  }
+  void finish() {
+    strategy_->finish(worker_);
+    worker_.average_buffers();
+  }
+
+  std::unique_ptr<EvaluationPoint> evaluation() {
+    return std::make_unique<EvaluationPoint>(worker_, *strategy_);
+  }
+
+ private:
+  FlatModule flat_;
+  TorchWorker worker_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+Replicated::Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
+                       std::string_view strategy)
+    : Replicated(process, module, optimizer, strategy, Options{}) {}
+Replicated::Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
+                       std::string_view strategy, const Options& options)
+    : impl_(std::make_unique<Impl>(process, module, optimizer, strategy, options)) {}
+Replicated::~Replicated() = default;
+void Replicated::step() { impl_->step(); }
+std::unique_ptr<EvaluationPoint> Replicated::evaluation() { return impl_->evaluation(); }
+void Replicated::finish() { impl_->finish(); }
+
+}  // namespace tacit::torch

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The sub-commands. Each adds itself to the program and says what to run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "tacit/train/model.h"
+
+namespace tacit::cli {
+
+// What a sub-command does once the line is parsed; returns the exit code.
+using Action = std::function<int()>;
+
+void add_train(CLI::App& app, Action& action);
+void add_list(CLI::App& app, Action& action);
+
+// Every model of this build.
+ModelRegistry all_models(int threads_per_rank);
+
+}  // namespace tacit::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// tacit list: what can be named in the other commands.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.h"
+#include "tacit/strategies/builtin.h"
+#include "tacit/train/dataset.h"
+
+namespace tacit::cli {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string summary;
+  std::string source;
+};
+
+std::vector<Row> rows_of(const std::string& what) {
+  std::vector<Row> rows;
+  if (what == "strategies")
+    for (const auto& i : builtin_strategies().all()) rows.push_back({i.name, i.summary, i.paper});
+  const ModelRegistry models = all_models(1);
+  if (what == "models")
+    for (const auto& i : models.all()) rows.push_back({i.name, i.summary, i.paper});
+  if (what == "datasets")
+    for (const auto& i : builtin_datasets().all()) rows.push_back({i.name, i.summary, i.source});
+  return rows;
+}
+
+int run(const std::string& what, bool json) {
+  const std::vector<Row> rows = rows_of(what);
+  if (json) {
+    auto out = nlohmann::ordered_json::array();
+    for (const Row& r : rows) out.push_back({{"name", r.name}, {"summary", r.summary}, {"paper", r.source}});
+    fmt::print("{}\n", out.dump(2));
+    return 0;
+  }
+  std::size_t name_width = 0;
+  std::size_t summary_width = 0;
+  for (const Row& r : rows) {
+    name_width = std::max(name_width, r.name.size());
+    summary_width = std::max(summary_width, r.summary.size());
+  }
+  for (const Row& r : rows)
+    fmt::print("{:<{}}  {:<{}}  {}\n", r.name, name_width, r.summary, summary_width, r.source);
+  return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  auto* list =
+      app.add_subcommand("list", "Say which strategies, models or data sets there are, with their papers");
+  list->footer("Example:\n  tacit list strategies");
+  auto what = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  list->add_option("what", *what, "strategies, models or datasets")
+      ->required()
+      ->check(CLI::IsMember({"strategies", "models", "datasets"}));
+  list->add_flag("--json", *json, "Print JSON");
+  list->callback([=, &action] { action = [=] { return run(*what, *json); }; });
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The program. Exit codes: 0 done, 1 failed, 2 the user must change something, 3 a peer was lost, 130
+// interrupted.
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+
+#include "cli/commands.h"
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadInput = 2;
+constexpr int kPeerLost = 3;
+constexpr int kInterrupted = 130;
+
+int complain(const std::string& what, int code) {
+  fmt::print(stderr, "tacit: {}\n", what);
+  return code;
+}
+
+// The sub-command that was being parsed, or the program itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+// CLI11's words for what nobody expected do not say what was meant instead.
+std::string explain_extra(const CLI::App& app, const std::string& extra) {
+  const CLI::App& at = innermost(app);
+  const std::string help = "; see tacit " + (&at == &app ? "" : at.get_name() + " ") + "--help";
+  if (extra.starts_with("-")) {
+    const std::string near = tacit::nearest(extra, option_names(at));
+    return "unknown option '" + extra + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") + help;
+  }
+  if (&at == &app) return tacit::unknown_name("command", extra, command_names(app)) + help;
+  return "'" + extra + "' was not expected" + help;
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  std::vector<std::string> extras;
+  for (const std::string& extra : app.remaining(true)) extras.push_back(extra);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
+    return complain(explain_extra(app, extras.front()), kBadInput);
+  if (innermost(app).get_parent() == nullptr && !extras.empty())
+    return complain(explain_extra(app, extras.front()), kBadInput);
+  return complain(std::string(error.what()) + "; see tacit " +
+                      (&innermost(app) == &app ? "" : innermost(app).get_name() + " ") + "--help",
+                  kBadInput);
+}
+
+int run(tacit::cli::Action& action) {
+  try {
+    return action();
+  } catch (const tacit::InvalidConfig& error) {
+    return complain(error.what(), kBadInput);
+  } catch (const tacit::PeerLost& error) {
+    return complain(error.what(), kPeerLost);
+  } catch (const tacit::Interrupted& error) {
+    return complain("interrupted", kInterrupted);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kFailed);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Tacit: distributed deep-learning training that says less and waits less", "tacit");
+  app.set_version_flag("--version", "tacit " TACIT_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n  tacit train --strategy ssgd --workers 4 --model cnn --data fashion-mnist --epochs 1");
+  tacit::cli::Action action;
+  tacit::cli::add_train(app, action);
+  tacit::cli::add_list(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+  return run(action);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Events as JSON. One place names every field, for writing and for reading: fields(event, visit) calls
+// visit("name", member).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "tacit/runlog/events.h"
+
+namespace tacit {
+
+using Json = nlohmann::ordered_json;
+
+template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, RunStarted>
+void fields(E& e, const Visit& visit) {
+  visit("version", e.version);
+  visit("strategy", e.strategy);
+  visit("model", e.model);
+  visit("data", e.data);
+  visit("optimizer", e.optimizer);
+  visit("schedule", e.schedule);
+  visit("world", e.world);
+  visit("workers", e.workers);
+  visit("batch", e.batch);
+  visit("lr", e.lr);
+  visit("seed", e.seed);
+  visit("steps", e.steps);
+  visit("parameters", e.parameters);
+}
+
+template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, StepsDone>
+void fields(E& e, const Visit& visit) {
+  visit("rank", e.rank);
+  visit("step", e.step);
+  visit("loss", e.loss);
+  visit("lr", e.lr);
+  visit("seconds", e.seconds);
+}
+
+template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, Evaluated>
+void fields(E& e, const Visit& visit) {
+  visit("step", e.step);
+  visit("epoch", e.epoch);
+  visit("loss", e.loss);
+  visit("accuracy", e.accuracy);
+  visit("seconds", e.seconds);
+}
+
+template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, Summary>
+void fields(E& e, const Visit& visit) {
+  visit("status", e.status);
+  visit("error", e.error);
+  visit("strategy", e.strategy);
+  visit("model", e.model);
+  visit("data", e.data);
+  visit("world", e.world);
+  visit("workers", e.workers);
+  visit("steps", e.steps);
+  visit("samples", e.samples);
+  visit("seconds", e.seconds);
+  visit("samples_per_second", e.samples_per_second);
+  visit("loss", e.loss);
+  visit("test_loss", e.test_loss);
+  visit("accuracy", e.accuracy);
+  visit("bytes_payload", e.bytes_payload);
+  visit("bytes_wire", e.bytes_wire);
+  visit("messages", e.messages);
+  visit("seed", e.seed);
+  visit("weights_hash", e.weights_hash);
+}
+
+inline const char* event_name(const RunStarted&) { return "run_started"; }
+inline const char* event_name(const StepsDone&) { return "steps_done"; }
+inline const char* event_name(const Evaluated&) { return "evaluated"; }
+inline const char* event_name(const Summary&) { return "run_ended"; }
+
+template <class Event>
+Json to_json(const Event& event) {
+  Json json;
+  json["event"] = event_name(event);
+  fields(event, [&](const char* name, const auto& value) {
+    if constexpr (requires { value.has_value(); }) {
+      json[name] = value ? Json(*value) : Json(nullptr);
+    } else {
+      json[name] = value;
+    }
+  });
+  return json;
+}
+
+template <class Event>
+Event from_json(const Json& json) {
+  Event event;
+  fields(event, [&](const char* name, auto& value) {
+    const Json& field = json.at(name);
+    if constexpr (requires { value.has_value(); }) {
+      if (!field.is_null()) value = field.get<double>();
+    } else {
+      field.get_to(value);
+    }
+  });
+  return event;
+}
+
+}  // namespace tacit

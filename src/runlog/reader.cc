@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/runlog/reader.h"
+
+#include <fstream>
+
+#include "runlog/json.h"
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+void take(const Json& json, RunRecord& record) {
+  const auto name = json.at("event").get<std::string>();
+  if (name == event_name(RunStarted{})) record.started = from_json<RunStarted>(json);
+  if (name == event_name(StepsDone{})) record.steps.push_back(from_json<StepsDone>(json));
+  if (name == event_name(Evaluated{})) record.evaluations.push_back(from_json<Evaluated>(json));
+  if (name == event_name(Summary{})) record.ended = from_json<Summary>(json);
+}
+
+}  // namespace
+
+RunRecord read_run_log(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw InvalidConfig("cannot read " + file.string() + "; is it the run.jsonl of a run?");
+  RunRecord record;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const bool cut_off = in.eof();  // no newline: the run died while writing it
+    try {
+      take(Json::parse(line), record);
+    } catch (const nlohmann::json::exception& error) {
+      if (cut_off) break;
+      throw InvalidConfig(file.string() + ", line " + std::to_string(number) +
+                          " is no run event: " + error.what());
+    }
+  }
+  return record;
+}
+
+}  // namespace tacit

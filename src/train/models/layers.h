@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// What the hand-written models share: a dense layer and the softmax loss, over rows of a batch.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "tacit/core/kernels.h"
+#include "tacit/core/rng.h"
+#include "tacit/core/views.h"
+#include "tacit/train/model.h"
+
+namespace tacit {
+
+// y = W x + b, W stored row by row (one row per output) and b behind it. Holds no memory of its own.
+class Dense {
+ public:
+  Dense(std::size_t offset, std::size_t inputs, std::size_t outputs)
+      : offset_(offset), inputs_(inputs), outputs_(outputs) {}
+
+  std::size_t inputs() const { return inputs_; }
+  std::size_t outputs() const { return outputs_; }
+  Slice weights() const { return {offset_, inputs_ * outputs_}; }
+  Slice bias() const { return {offset_ + inputs_ * outputs_, outputs_}; }
+  std::size_t end() const { return offset_ + inputs_ * outputs_ + outputs_; }
+
+  // Uniform in +-1/sqrt(inputs), LibTorch's choice.
+  void init(FloatView params, Rng& rng) const {
+    const float bound = 1.0F / std::sqrt(static_cast<float>(inputs_));
+    for (float& w : part(params, {offset_, end() - offset_})) w = (2.0F * rng.uniform() - 1.0F) * bound;
+  }
+
+  void forward(ConstFloatView params, ConstFloatView x, FloatView y) const {
+    const ConstFloatView b = part(params, bias());
+    for (std::size_t o = 0; o < outputs_; ++o)
+      y[o] = static_cast<float>(kernels::dot(row(params, o), x)) + b[o];
+  }
+
+  // Adds the gradient of one sample: dy is the loss's derivative by y.
+  void backward(ConstFloatView x, ConstFloatView dy, FloatView gradient) const {
+    kernels::add(dy, part(gradient, bias()));
+    for (std::size_t o = 0; o < outputs_; ++o)
+      if (dy[o] != 0) kernels::axpy(dy[o], x, part(gradient, row_slice(o)));
+  }
+
+  // dx <- W^T dy.
+  void backward_input(ConstFloatView params, ConstFloatView dy, FloatView dx) const {
+    std::fill(dx.begin(), dx.end(), 0.0F);
+    for (std::size_t o = 0; o < outputs_; ++o) kernels::axpy(dy[o], row(params, o), dx);
+  }
+
+ private:
+  Slice row_slice(std::size_t o) const { return {offset_ + o * inputs_, inputs_}; }
+  ConstFloatView row(ConstFloatView params, std::size_t o) const { return part(params, row_slice(o)); }
+
+  std::size_t offset_;
+  std::size_t inputs_;
+  std::size_t outputs_;
+};
+
+// Replaces scores by probabilities and returns the loss -log p[label].
+inline double softmax(FloatView scores, std::int64_t label) {
+  const float top = *std::max_element(scores.begin(), scores.end());
+  const double own = static_cast<double>(scores[static_cast<std::size_t>(label)]) - static_cast<double>(top);
+  double total = 0;
+  for (float& s : scores) {
+    s = std::exp(s - top);
+    total += static_cast<double>(s);
+  }
+  kernels::scale(static_cast<float>(1 / total), scores);
+  return std::log(total) - own;
+}
+
+// Adds one sample's scores to the tally; scores become probabilities.
+inline void tally(FloatView scores, std::int64_t label, Score& score) {
+  const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  score.correct += best == label ? 1 : 0;
+  score.loss += softmax(scores, label);
+  score.samples += 1;
+}
+
+inline ConstFloatView sample(const Batch& batch, std::size_t i) {
+  return ConstFloatView(batch.images).subspan(i * batch.shape.size(), batch.shape.size());
+}
+
+}  // namespace tacit

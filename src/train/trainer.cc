@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/train/trainer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/hash.h"
+#include "tacit/train/optimizer.h"
+#include "tacit/train/replica_worker.h"
+#include "tacit/train/schedule.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::size_t kEvaluationBatch = 256;
+
+// A Worker over a Model and a flat optimiser, which must outlive it.
+class FlatWorker final : public ReplicaWorker {
+ public:
+  FlatWorker(Process& process, Model& model, Optimizer& optimizer, std::uint64_t seed)
+      : ReplicaWorker(process, seed), model_(model), optimizer_(optimizer) {}
+
+  void set_lr(double lr) { lr_ = static_cast<float>(lr); }
+
+  float lr() const override { return lr_; }
+  FloatView params() override { return model_.params(); }
+  FloatView gradient() override { return model_.gradient(); }
+  void apply(ConstFloatView g) override { optimizer_.step(g, lr_, model_.params()); }
+  std::span<const Slice> tensors() const override { return model_.tensors(); }
+  std::span<const FloatView> buffers() override { return model_.buffers(); }
+
+ private:
+  Model& model_;
+  Optimizer& optimizer_;
+  float lr_ = 0;
+};
+
+// One rank's run.
+class RankTrainer {
+ public:
+  RankTrainer(Process& me, const TrainJob& job, RankReport& report)
+      : me_(me),
+        job_(job),
+        report_(report),
+        clock_(me.tasks().clock()),
+        model_(job.make_model()),
+        optimizer_(make_optimizer(job.options.optimizer)),
+        schedule_(make_schedule(job.options.schedule)),
+        strategy_(make_strategy(job.strategies, job.options.strategy, me.size())),
+        worker_(me, *model_, *optimizer_, job.options.seed),
+        sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
+                 job.options.seed),
+        total_(total_steps(job.options, job.data.train.size(), me.size())) {}
+
+  void run() {
+    strategy_->start(worker_);
+    const std::int64_t per_epoch = sampler_.steps_per_epoch();
+    for (std::int64_t t = 0; t < total_; ++t) {
+      if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
+      step(t, t / per_epoch, t % per_epoch);
+      const bool last = t + 1 == total_;
+      if ((t + 1) % job_.options.log_every == 0 || last) log(t);
+      if (last) finish();
+      if ((t + 1) % per_epoch == 0 || last) evaluate(t + 1);
+    }
+  }
+
+ private:
+  void step(std::int64_t t, std::int64_t epoch, std::int64_t step_of_epoch) {
+    const Seconds start = clock_.now();
+    gather(job_.data.train, sampler_.indices(epoch, step_of_epoch, me_.rank()), batch_);
+    worker_.set_t(t);
+    worker_.set_lr(job_.options.lr * schedule_->factor(t, total_));
+    const double loss = model_->compute_gradient(batch_);
+    if (!std::isfinite(loss))
+      throw Diverged(me_.rank(), t,
+                     "the loss is " + std::to_string(loss) +
+                         "; lower --lr, warm it up with --schedule, or look at the data");
+    strategy_->step(worker_);
+    loss_sum_ += loss;
+    ++unlogged_;
+    ++report_.steps;
+    report_.seconds += (clock_.now() - start).count();
+    count_traffic();
+  }
+
+  void log(std::int64_t t) {
+    report_.recent_loss = loss_sum_ / static_cast<double>(unlogged_);
+    job_.observer.on_steps(
+        {me_.rank(), t + 1, *report_.recent_loss, static_cast<double>(worker_.lr()), report_.seconds});
+    loss_sum_ = 0;
+    unlogged_ = 0;
+  }
+
+  void finish() {
+    const Seconds start = clock_.now();
+    strategy_->finish(worker_);
+    worker_.average_buffers();
+    report_.seconds += (clock_.now() - start).count();
+    report_.weights_hash = hash_bytes(bytes_of(ConstFloatView(model_->params())));
+    count_traffic();
+  }
+
+  void count_traffic() {
+    const Ledger& ledger = me_.comm().ledger();
+    report_.sent = ledger.sent(Tag::Lane::kTrain);
+    report_.sent += ledger.sent(Tag::Lane::kBackground);
+  }
+
+  // Every rank scores its share of the test set; the clock stands still meanwhile.
+  void evaluate(std::int64_t steps_done) {
+    const EvaluationPoint point(worker_, *strategy_);
+    const Score score = score_share();
+    std::array<float, 3> sums{static_cast<float>(score.loss), static_cast<float>(score.correct),
+                              static_cast<float>(score.samples)};
+    me_.control().sum(sums);
+    const double epoch = static_cast<double>(steps_done) / static_cast<double>(sampler_.steps_per_epoch());
+    report_.evaluation = Evaluated{steps_done, epoch, static_cast<double>(sums[0] / sums[2]),
+                                   static_cast<double>(sums[1] / sums[2]), report_.seconds};
+    if (me_.rank() == 0) job_.observer.on_evaluation(*report_.evaluation);
+  }
+
+  Score score_share() {
+    const std::size_t all = job_.data.test.size();
+    const auto ranks = static_cast<std::size_t>(me_.size());
+    const auto rank = static_cast<std::size_t>(me_.rank());
+    Score score;
+    for (std::size_t at = all * rank / ranks, end = all * (rank + 1) / ranks; at < end;
+         at += kEvaluationBatch) {
+      std::vector<std::uint32_t> indices(std::min(kEvaluationBatch, end - at));
+      std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(at));
+      gather(job_.data.test, indices, batch_);
+      score += model_->evaluate(batch_);
+    }
+    return score;
+  }
+
+  Process& me_;
+  const TrainJob& job_;
+  RankReport& report_;
+  Clock& clock_;
+  const std::unique_ptr<Model> model_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  const std::unique_ptr<Schedule> schedule_;
+  const std::unique_ptr<Strategy> strategy_;
+  FlatWorker worker_;
+  Sampler sampler_;
+  const std::int64_t total_;
+  Batch batch_;
+  double loss_sum_ = 0;
+  std::int64_t unlogged_ = 0;
+};
+
+}  // namespace
+
+std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks) {
+  const Sampler sampler(samples, static_cast<std::size_t>(options.batch), ranks, options.seed);
+  return options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
+}
+
+void train_rank(Process& me, const TrainJob& job, RankReport& report) { RankTrainer(me, job, report).run(); }
+
+Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status) {
+  Summary s;
+  s.status = status;
+  s.strategy = job.options.strategy;
+  s.workers = static_cast<int>(reports.size());
+  s.seed = job.options.seed;
+  s.steps = reports[0].steps;
+  double losses = 0;
+  bool all_logged = true;
+  for (const RankReport& r : reports) {
+    s.steps = std::min(s.steps, r.steps);
+    s.samples += r.steps * job.options.batch;
+    s.seconds = std::max(s.seconds, r.seconds);
+    s.bytes_payload += r.sent.payload;
+    s.bytes_wire += r.sent.wire();
+    s.messages += r.sent.messages;
+    losses += r.recent_loss.value_or(0);
+    all_logged = all_logged && r.recent_loss.has_value();
+    TACIT_CHECK(status != "finished" || r.weights_hash == reports[0].weights_hash,
+                "the strategy finished with different weights on different ranks");
+  }
+  if (all_logged) s.loss = losses / s.workers;
+  if (s.seconds > 0) s.samples_per_second = static_cast<double>(s.samples) / s.seconds;
+  if (const auto& e = reports[0].evaluation) {
+    s.test_loss = e->loss;
+    s.accuracy = e->accuracy;
+  }
+  if (reports[0].weights_hash != 0) s.weights_hash = hash_text(reports[0].weights_hash);
+  return s;
+}
+
+}  // namespace tacit
