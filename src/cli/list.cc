@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/dataset.h"
+#include "tacit/train/optimizer.h"
+#include "tacit/train/schedule.h"
 
 namespace tacit::cli {
 namespace {
@@ -27,6 +29,10 @@ std::vector<Row> rows_of(const std::string& what) {
     for (const auto& i : models.all()) rows.push_back({i.name, i.summary, i.paper});
   if (what == "datasets")
     for (const auto& i : builtin_datasets().all()) rows.push_back({i.name, i.summary, i.source});
+  if (what == "optimizers")
+    for (const auto& i : builtin_optimizers().all()) rows.push_back({i.name, i.summary, i.paper});
+  if (what == "schedules")
+    for (const auto& i : builtin_schedules().all()) rows.push_back({i.name, i.summary, i.paper});
   return rows;
 }
 
@@ -52,14 +58,13 @@ int run(const std::string& what, bool json) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  auto* list =
-      app.add_subcommand("list", "Say which strategies, models or data sets there are, with their papers");
+  auto* list = app.add_subcommand("list", "Say what can be named in the other commands, with the papers");
   list->footer("Example:\n  tacit list strategies");
   auto what = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  list->add_option("what", *what, "strategies, models or datasets")
+  list->add_option("what", *what, "strategies, models, datasets, optimizers or schedules")
       ->required()
-      ->check(CLI::IsMember({"strategies", "models", "datasets"}));
+      ->check(CLI::IsMember({"strategies", "models", "datasets", "optimizers", "schedules"}));
   list->add_flag("--json", *json, "Print JSON");
   list->callback([=, &action] { action = [=] { return run(*what, *json); }; });
 }

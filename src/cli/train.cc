@@ -60,6 +60,12 @@ class SignalWatch {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
   }
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+  ~SignalWatch() {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+  }
 
  private:
   std::jthread thread_;

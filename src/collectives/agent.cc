@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "collectives/agent.h"
 
-#include <cstring>
+#include <exception>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -42,7 +42,7 @@ class EndpointAgent final : public Agent {
  public:
   EndpointAgent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service, Handler handler)
       : endpoint_(endpoint), lane_(lane), service_(service), handler_(std::move(handler)) {
-    task_ = tasks.spawn("tacit-agent", [this] { serve(); });
+    task_ = tasks.spawn("tacit-agent", [this] { run(); });
   }
   EndpointAgent(const EndpointAgent&) = delete;
   EndpointAgent& operator=(const EndpointAgent&) = delete;
@@ -56,7 +56,7 @@ class EndpointAgent final : public Agent {
 
   void stop() override {
     if (!task_) return;
-    // A message to ourselves: it ends the wait in every world and leaves no network traffic.
+    // A message to ourselves: it ends the wait in every world and costs no network.
     const Header h{.kind = kStop};
     endpoint_.isend(endpoint_.rank(), request_tag(lane_, service_), header_bytes(h))->wait();
     const std::unique_ptr<Task> task = std::move(task_);
@@ -64,6 +64,16 @@ class EndpointAgent final : public Agent {
   }
 
  private:
+  // Callers wait for this agent and would wait in vain: tell them.
+  void run() {
+    try {
+      serve();
+    } catch (const std::exception& error) {
+      endpoint_.fail(std::string("its agent failed: ") + error.what());
+      throw;
+    }
+  }
+
   void serve() {
     for (;;) {
       Header h;

@@ -39,6 +39,8 @@ Spec Spec::parse(std::string_view text) {
     const auto comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+    if (comma != std::string_view::npos && rest.empty())
+      throw InvalidConfig("'" + spec.text + "' ends with a comma; take it away");
     const auto equals = item.find('=');
     const std::string key = canonical(item.substr(0, equals));
     if (key.empty()) throw InvalidConfig("'" + spec.text + "' has an option without a name; write key=value");

@@ -34,7 +34,10 @@ std::string canonical(std::string_view name) {
 std::string nearest(std::string_view name, std::span<const std::string> known) {
   const std::string wanted = canonical(name);
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;  // farther is no help
+  // Farther than this is no help: two letters in five, one in three.
+  const std::size_t limit =
+      std::max<std::size_t>(1, std::min(name.size() / 2, std::max<std::size_t>(2, name.size() / 3)));
+  std::size_t best_distance = limit + 1;
   for (const std::string& candidate : known) {
     const std::size_t d = distance(wanted, canonical(candidate));
     if (d < best_distance) {

@@ -3,8 +3,8 @@
 // visit("name", member).
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -95,6 +95,11 @@ Json to_json(const Event& event) {
   return json;
 }
 
+// Never throws: a path or message in another encoding than UTF-8 gets replacement characters.
+inline std::string dump(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 template <class Event>
 Event from_json(const Json& json) {
   Event event;
@@ -102,6 +107,9 @@ Event from_json(const Json& json) {
     const Json& field = json.at(name);
     if constexpr (requires { value.has_value(); }) {
       if (!field.is_null()) value = field.get<double>();
+    } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>) {
+      value = field.is_null() ? std::numeric_limits<double>::quiet_NaN()
+                              : field.get<double>();  // JSON has no NaN
     } else {
       field.get_to(value);
     }

@@ -5,10 +5,9 @@
 // Idea        every rank takes H steps alone, then all ranks average their parameters.
 // Symbols     x_t^k = w.params()   eta_t = w.lr()   K = w.size()   H = period_
 // Cost        one all-reduce of d floats per H steps.
-// Reduces to  ssgd for H = 1 with an inner optimiser that is linear in the gradient
-// (tests/strategies/local_test.cc). Differs     the paper allows any set of averaging times, here it is every
-// H-th step and the end of the run; the
-//             inner optimiser's state (momentum) stays local.
+// Reduces to  ssgd for H = 1 with plain SGD inside (tests/strategies/local_test.cc).
+// Differs     the paper allows any set of averaging times, here it is every H-th step and the end of the run;
+//             the inner optimiser's state (momentum) stays local.
 #include <memory>
 
 #include "tacit/strategy/registry.h"

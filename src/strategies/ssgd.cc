@@ -6,8 +6,7 @@
 // Symbols     x_t = w.params()   g_t^i = w.gradient()   P = w.size()
 // Cost        one all-reduce of d floats per step; with servers=k, d floats up and d down instead.
 // Reduces to  plain SGD on the global batch for every P (tests/strategies/ssgd_test.cc).
-// Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded;
-// it
+// Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded: it
 //             averages gradients there and leaves the update to the workers, which therefore stay equal.
 #include <memory>
 #include <optional>

@@ -102,10 +102,12 @@ const Registry<OptimizerInfo>& builtin_optimizers() {
   static const Registry<OptimizerInfo> all(
       "optimizer",
       {
-          {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0", make_sgd},
+          {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0",
+           "Robbins, Monro 1951; Nesterov 1983", make_sgd},
           {"adam", "Adam: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0 (in the gradient)",
-           [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
+           "arXiv:1412.6980", [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
           {"adamw", "AdamW: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01 (on the weights)",
+           "arXiv:1711.05101",
            [](OptionReader& options) { return make_adam(options, 0.01, Decay::kWeights); }},
       });
   return all;

@@ -77,11 +77,13 @@ const Registry<ScheduleInfo>& builtin_schedules() {
   static const Registry<ScheduleInfo> all(
       "schedule",
       {
-          {"constant", "always 1: warmup=0 (steps)", make_constant},
-          {"warmup", "a linear rise, then 1: steps=100", make_warmup},
-          {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0", make_step},
-          {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", make_cosine},
-          {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", make_poly},
+          {"constant", "always 1: warmup=0 (steps)", "no paper", make_constant},
+          {"warmup", "a linear rise, then 1: steps=100", "arXiv:1706.02677", make_warmup},
+          {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0",
+           "arXiv:1512.03385", make_step},
+          {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", "arXiv:1608.03983", make_cosine},
+          {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", "no paper",
+           make_poly},
       });
   return all;
 }

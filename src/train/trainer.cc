@@ -76,16 +76,20 @@ class RankTrainer {
     worker_.set_t(t);
     worker_.set_lr(job_.options.lr * schedule_->factor(t, total_));
     const double loss = model_->compute_gradient(batch_);
-    if (!std::isfinite(loss))
-      throw Diverged(me_.rank(), t,
-                     "the loss is " + std::to_string(loss) +
-                         "; lower --lr, warm it up with --schedule, or look at the data");
+    require_finite(loss, "loss", t);
     strategy_->step(worker_);
     loss_sum_ += loss;
     ++unlogged_;
     ++report_.steps;
     report_.seconds += (clock_.now() - start).count();
     count_traffic();
+  }
+
+  void require_finite(double loss, const char* name, std::int64_t t) const {
+    if (std::isfinite(loss)) return;
+    throw Diverged(me_.rank(), t,
+                   std::string("the ") + name + " is " + std::to_string(loss) +
+                       "; lower --lr, warm it up with --schedule, or look at the data");
   }
 
   void log(std::int64_t t) {
@@ -122,6 +126,7 @@ class RankTrainer {
     report_.evaluation = Evaluated{steps_done, epoch, static_cast<double>(sums[0] / sums[2]),
                                    static_cast<double>(sums[1] / sums[2]), report_.seconds};
     if (me_.rank() == 0) job_.observer.on_evaluation(*report_.evaluation);
+    require_finite(report_.evaluation->loss, "test loss", steps_done - 1);
   }
 
   Score score_share() {

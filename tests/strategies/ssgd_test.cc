@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "support/train.h"
+#include "tacit/core/error.h"
+
+namespace tacit::test {
+namespace {
+
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
+}
+
+TEST(Ssgd, IsPlainSgdOnTheGlobalBatchForEveryNumberOfRanks) {
+  for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov", "adamw"}) {
+    const double lr = std::string(optimizer) == "adamw" ? 0.001 : 0.05;
+    const Trained one = train({.strategy = "ssgd", .ranks = 1, .optimizer = optimizer, .lr = lr});
+    for (const int ranks : {2, 4, 5, 8})
+      expect_near(train({.strategy = "ssgd", .ranks = ranks, .optimizer = optimizer, .lr = lr}).params[0],
+                  one.params[0], 2e-4F);
+  }
+}
+
+TEST(Ssgd, ReachesTheMinimumOfAQuadratic) {
+  // The minimiser is the mean image, which is zero in every pixel: images are scaled to zero mean per channel only, so
+  // compare with one rank run to the end instead of with a constant.
+  const TrainCase c{
+      .strategy = "ssgd", .ranks = 4, .steps = 200, .global_batch = 960, .model = "quadratic", .lr = 0.1};
+  TrainCase reference = c;
+  reference.ranks = 1;
+  expect_near(train(c).params[0], train(reference).params[0], 1e-5F);
+}
+
+TEST(Ssgd, SendsOneAllReduceOfTheGradientPerStep) {
+  const Trained t = train({.strategy = "ssgd", .ranks = 2, .steps = 10});
+  const std::size_t d = t.params[0].size();
+  // Below the limit for small vectors: recursive doubling, one whole vector per rank. And once rank 0's weights.
+  ASSERT_LE(d * sizeof(float), 16U * 1024U);
+  EXPECT_EQ(t.summary.bytes_payload, (10 * 2 + 1) * d * sizeof(float));
+}
+
+TEST(Ssgd, OnServerShardsIsTheSameAlgorithm) {
+  const Trained all_reduce = train({.strategy = "ssgd", .ranks = 4});
+  for (const int servers : {1, 2, 4})
+    expect_near(train({.strategy = "ssgd:servers=" + std::to_string(servers), .ranks = 4}).params[0],
+                all_reduce.params[0], 1e-5F);
+}
+
+TEST(Ssgd, OnServerShardsGivesTheSameBitsForTheSameSeed) {
+  const TrainCase c{.strategy = "ssgd:servers=3", .ranks = 4};
+  EXPECT_EQ(train(c).params[0], train(c).params[0]);
+}
+
+TEST(Ssgd, MoreServersThanWorkersAreRefused) {
+  EXPECT_THROW(make_strategy(builtin_strategies(), "ssgd:servers=5", 4), InvalidConfig);
+}
+
+}  // namespace
+}  // namespace tacit::test

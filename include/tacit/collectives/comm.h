@@ -44,7 +44,7 @@ using Handler = std::function<void(const Call& call, std::unique_ptr<Answer> ans
 // A task that answers peers while the trainer computes.
 //
 // Lifetime  the destructor stops it; peers must not call it any more (a barrier before says so).
-// Errors    what the handler throws ends the agent; stop() rethrows it.
+// Errors    what the handler throws ends the agent and loses this rank to its peers; stop() rethrows it.
 class Agent {
  public:
   virtual ~Agent() = default;

@@ -26,7 +26,7 @@ constexpr ConstFloatView part(ConstFloatView x, Slice s) { return x.subspan(s.of
 inline Bytes bytes_of(FloatView x) { return std::as_writable_bytes(x); }
 inline ConstBytes bytes_of(ConstFloatView x) { return std::as_bytes(x); }
 
-// The floats inside a message. Transports align payloads for any scalar type, which the caller relies on.
+// The floats inside a message that was sent from float memory; transports keep the alignment.
 inline ConstFloatView floats_in(ConstBytes b) {
   return {reinterpret_cast<const float*>(b.data()), b.size() / sizeof(float)};
 }

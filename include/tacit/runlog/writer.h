@@ -9,7 +9,7 @@
 
 namespace tacit {
 
-// Appends events to a JSON-lines file. Every line is on disk when write() returns, so that a run which dies
+// Writes events to a JSON-lines file, which is made anew. Every line is on disk when write() returns, so that a run which dies
 // leaves a readable log.
 //
 // Threads  any.

@@ -7,7 +7,7 @@
 namespace tacit {
 
 // Calls come in this order: start, then step for every gradient, with model in between at any time, then
-// finish. start, model and finish are collective: all ranks call them at the same step.
+// finish, and perhaps model once more. start, model and finish are collective: all ranks call them at the same step.
 //
 // Threads  the trainer's task.
 class Strategy {

@@ -14,7 +14,7 @@ namespace tacit::torch {
 // Re-points every trained parameter of the module, and its gradient, into flat memory that this object owns;
 // from then on autograd and optimisers work there and nothing is copied on a step.
 //
-// Lifetime  the module must not outlive this object's memory: the tensors share it and keep it alive.
+// Lifetime  the module's tensors share the flat memory and keep it alive; the views end with this object.
 // Threads   one at a time.
 // Errors    InvalidConfig for a parameter that is not a 32-bit float on the CPU.
 class FlatModule {

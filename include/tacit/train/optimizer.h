@@ -23,6 +23,7 @@ class Optimizer {
 struct OptimizerInfo {
   std::string name;
   std::string summary;
+  std::string paper;
   std::function<std::unique_ptr<Optimizer>(OptionReader&)> make;
 };
 

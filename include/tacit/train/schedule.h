@@ -25,6 +25,7 @@ class Schedule {
 struct ScheduleInfo {
   std::string name;
   std::string summary;
+  std::string paper;
   std::function<std::unique_ptr<Schedule>(OptionReader&)> make;
 };
 

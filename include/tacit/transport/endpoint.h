@@ -49,7 +49,8 @@ using Request = std::unique_ptr<Operation>;
 // Lifetime  a buffer given to isend or irecv stays valid, and one being sent unchanged, until its Request
 //           has been waited for or dropped. An Endpoint outlives its Requests.
 // Threads   any task of the rank.
-// Bytes     payloads are aligned for every scalar type; empty messages are messages.
+// Bytes     a message arrives with the alignment its sender's buffer had, up to that of any scalar type; empty
+//           messages are messages.
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -57,6 +58,10 @@ class Endpoint {
   virtual int size() const = 0;
   virtual Clock& clock() = 0;
   virtual const Ledger& ledger() const = 0;
+
+  // This rank cannot go on: whoever waits for it gets PeerLost with this reason. For tasks beside the trainer, whose
+  // errors nobody would see in time.
+  virtual void fail(const std::string& why) = 0;
 
   virtual Request isend(int peer, Tag tag, ConstBytes data) = 0;
   // Filled in place. peer may be kAnyRank.

@@ -28,7 +28,7 @@ struct Traffic {
 // Threads  any; a sum taken during an exchange may miss its last message.
 class Ledger {
  public:
-  explicit Ledger(int ranks) : sent_(cells(ranks)), received_(cells(ranks)) {}
+  Ledger(int ranks, int own) : own_(own), sent_(cells(ranks)), received_(cells(ranks)) {}
 
   void count_sent(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
     sent_[index(peer, lane)].add(payload, framing);
@@ -39,7 +39,7 @@ class Ledger {
 
   Traffic sent(int peer, Tag::Lane lane) const { return sent_[index(peer, lane)].read(); }
   Traffic received(int peer, Tag::Lane lane) const { return received_[index(peer, lane)].read(); }
-  // Over all peers.
+  // Over all other ranks: what a rank sends to itself costs no network.
   Traffic sent(Tag::Lane lane) const { return total(sent_, lane); }
   Traffic received(Tag::Lane lane) const { return total(received_, lane); }
 
@@ -64,13 +64,14 @@ class Ledger {
   static std::size_t index(int peer, Tag::Lane lane) {
     return static_cast<std::size_t>(peer) * Tag::kLanes + static_cast<std::size_t>(lane);
   }
-  static Traffic total(const std::vector<Cell>& table, Tag::Lane lane) {
+  Traffic total(const std::vector<Cell>& table, Tag::Lane lane) const {
     Traffic all;
     for (std::size_t i = static_cast<std::size_t>(lane); i < table.size(); i += Tag::kLanes)
-      all += table[i].read();
+      if (i != index(own_, lane)) all += table[i].read();
     return all;
   }
 
+  const int own_;
   std::vector<Cell> sent_;
   std::vector<Cell> received_;
 };

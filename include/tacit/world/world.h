@@ -46,8 +46,8 @@ class World {
   int size() const;
   std::string name() const;  // "threads"
 
-  // Runs body once per rank and waits for all. A rank that throws is lost to the others; the first error that
-  // is not such a loss is rethrown. Once per world.
+  // Runs body once per rank and waits for all. A rank that throws is lost to the others; the error of
+  // the lowest rank that is not such a loss is rethrown. Once per world.
   void run(const std::function<void(Process&)>& body);
 
   // Ends every wait of every rank with Interrupted.

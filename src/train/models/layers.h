@@ -2,6 +2,7 @@
 // What the hand-written models share: a dense layer and the softmax loss, over rows of a batch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -20,7 +20,7 @@
 namespace tacit {
 namespace {
 
-// Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce).
+// Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce_bench).
 constexpr std::size_t kEagerBytes = 16 * 1024;
 
 void report_on_stderr(const std::string& line) { std::cerr << "tacit: " + line + "\n"; }
@@ -286,12 +286,13 @@ class ReceiveOperation final : public Operation {
 
 class InprocEndpoint final : public Endpoint {
  public:
-  InprocEndpoint(Hub& hub, int rank, int ranks) : hub_(hub), rank_(rank), ledger_(ranks) {}
+  InprocEndpoint(Hub& hub, int rank, int ranks) : hub_(hub), rank_(rank), ledger_(ranks, rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return hub_.size(); }
   Clock& clock() override { return hub_.clock(); }
   const Ledger& ledger() const override { return ledger_; }
+  void fail(const std::string& why) override { hub_.leave(rank_, Presence::kFailed, why); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// The program as a user meets it: exit codes, messages, files.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "support/temp_dir.h"
+#include "tacit/runlog/reader.h"
+
+namespace tacit::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+constexpr const char* kQuick =
+    " --data synthetic:samples=320,test=64,size=8,noise=0.1 --model mlp:hidden=8 --batch 8 ";
+
+class Cli : public ::testing::Test {
+ protected:
+  // Runs `tacit ARGS` in the test's own folder.
+  Result tacit(const std::string& args) {
+    const std::string command =
+        "cd '" + dir_.path().string() + "' && exec '" TACIT_PROGRAM "' " + args + " >out 2>err </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(dir_.path() / "out"),
+            slurp(dir_.path() / "err")};
+  }
+  nlohmann::json json(const std::string& args) {
+    const Result r = tacit(args);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return nlohmann::json::parse(r.out);
+  }
+  // Exit code 2, one sentence on stderr with these words, nothing on stdout.
+  void expect_refusal(const std::string& args, const std::vector<std::string>& words) {
+    const Result r = tacit(args);
+    EXPECT_EQ(r.code, 2) << args << "\n" << r.err;
+    EXPECT_EQ(r.out, "") << args;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    for (const std::string& word : words)
+      EXPECT_NE(r.err.find(word), std::string::npos) << args << "\n" << r.err;
+  }
+  fs::path path(const std::string& name) { return dir_.path() / name; }
+
+ private:
+  TempDir dir_;
+};
+
+TEST_F(Cli, ListsWhatCanBeNamed) {
+  const Result r = tacit("list strategies");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.out.find("ssgd"), std::string::npos);
+  EXPECT_NE(r.out.find("arXiv:1805.09767"), std::string::npos);
+  EXPECT_NE(tacit("list models").out.find("resnet20"), std::string::npos);
+  EXPECT_NE(tacit("list datasets").out.find("cifar10"), std::string::npos);
+  EXPECT_EQ(json("list models --json").at(0).at("name"), "logistic");
+}
+
+TEST_F(Cli, HelpHasAnExampleForEveryCommand) {
+  for (const char* command : {"", "train ", "list "}) {
+    const Result r = tacit(std::string(command) + "--help");
+    EXPECT_EQ(r.code, 0);
+    EXPECT_NE(r.out.find("Example:"), std::string::npos) << command;
+  }
+  EXPECT_NE(tacit("train --help").out.find("per step and worker"), std::string::npos);
+}
+
+TEST_F(Cli, TrainsAndLeavesAReadableLogAndASummary) {
+  const Result r = tacit("train --workers 4 --strategy local:period=3 --epochs 2 --seed 7 --out run/a" +
+                         std::string(kQuick));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("test accuracy"), std::string::npos);
+  EXPECT_NE(r.err.find("samples/s"), std::string::npos);  // plain progress lines: stderr is no terminal
+  EXPECT_EQ(r.err.find('\x1b'), std::string::npos);
+  const auto summary = nlohmann::json::parse(slurp(path("run/a/summary.json")));
+  for (const char* key : {"strategy", "world", "workers", "steps", "samples", "seconds", "loss", "accuracy",
+                          "bytes_payload", "bytes_wire", "messages", "seed", "weights_hash"})
+    EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_EQ(summary.at("status"), "finished");
+  EXPECT_EQ(summary.at("steps"), 20);
+  EXPECT_EQ(summary.at("samples"), 640);
+  EXPECT_EQ(summary.at("seed"), 7);
+  EXPECT_GT(summary.at("bytes_payload"), 0);
+  const RunRecord record = read_run_log(path("run/a/run.jsonl"));
+  EXPECT_EQ(record.started.strategy, "local:period=3");
+  EXPECT_EQ(record.started.workers, 4);
+  EXPECT_EQ(record.steps.size(), 8U);
+  EXPECT_EQ(record.evaluations.size(), 2U);
+  ASSERT_TRUE(record.ended);
+  EXPECT_EQ(record.ended->weights_hash, summary.at("weights_hash"));
+}
+
+TEST_F(Cli, TheSameSeedGivesTheSameWeightsAndAnotherSeedOthers) {
+  const std::string args = "train --workers 4 --steps 30 --json" + std::string(kQuick);
+  const auto first = json(args + "--seed 1").at("weights_hash");
+  EXPECT_EQ(json(args + "--seed 1").at("weights_hash"), first);
+  EXPECT_NE(json(args + "--seed 2").at("weights_hash"), first);
+}
+
+TEST_F(Cli, NamesInOptionsMayBeWrittenWithDashesOrUnderscores) {
+  const auto hash = json("train --steps 5 --json --optimizer sgd:weight_decay=0.1" + std::string(kQuick))
+                        .at("weights_hash");
+  EXPECT_EQ(json("train --steps 5 --json --optimizer sgd:weight-decay=0.1" + std::string(kQuick))
+                .at("weights_hash"),
+            hash);
+}
+
+TEST_F(Cli, QuietShowsNoProgress) {
+  const Result r = tacit("train --steps 5 --quiet" + std::string(kQuick));
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.err, "");
+}
+
+TEST_F(Cli, UnknownNamesAreRefusedWithTheNearestKnownOne) {
+  expect_refusal("train --strategy sgsd" + std::string(kQuick), {"sgsd", "'ssgd'"});
+  expect_refusal("train --model cnm --data synthetic", {"cnm", "'cnn'"});
+  expect_refusal("train --data fashion-mnits", {"fashion_mnits", "'fashion-mnist'"});
+  expect_refusal("train --optimizer adm", {"adm", "'adam'"});
+  expect_refusal("train --schedule cosin", {"'cosine'"});
+  expect_refusal("train --stratgy ssgd", {"--stratgy", "'--strategy'"});
+  expect_refusal("trian", {"trian", "'train'"});
+  expect_refusal("list modles", {"modles"});
+}
+
+TEST_F(Cli, UnknownOrBadOptionsOfASpecAreRefused) {
+  expect_refusal("train --strategy local:perod=4", {"perod", "'period'"});
+  expect_refusal("train --strategy local:period=4x", {"period=4x", "integer"});
+  expect_refusal("train --strategy ssgd:servers=5 --workers 4", {"servers=5"});
+  expect_refusal("train --optimizer sgd:momentum=2", {"momentum=2"});
+}
+
+TEST_F(Cli, ImpossibleNumbersAreRefused) {
+  expect_refusal("train --workers 0", {"--workers"});
+  expect_refusal("train --workers -2", {"--workers"});
+  expect_refusal("train --workers four", {"--workers"});
+  expect_refusal("train --batch 0", {"--batch"});
+  expect_refusal("train --lr 0", {"--lr"});
+  expect_refusal("train --epochs 0", {"--epochs"});
+  expect_refusal("train --workers 4 --data synthetic:samples=100 --model logistic --batch 64",
+                 {"batch", "25"});
+}
+
+TEST_F(Cli, BadFilesAreRefusedAndNothingIsWritten) {
+  fs::create_directories(path("mnist"));
+  expect_refusal("train --data mnist:path=nowhere --out o", {"nowhere"});
+  expect_refusal("train --data mnist:path=mnist --out o", {"train-images-idx3-ubyte", "missing"});
+  for (const char* stem : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                           "t10k-labels-idx1-ubyte"})
+    std::ofstream(path("mnist") / stem) << "this is no IDX file at all";
+  expect_refusal("train --data mnist:path=mnist --out o", {"train-images-idx3-ubyte"});
+  EXPECT_FALSE(fs::exists(path("o")));
+}
+
+TEST_F(Cli, AnOutputFolderThatCannotBeWrittenIsRefused) {
+  std::ofstream(path("file")) << "in the way";
+  expect_refusal("train --steps 5 --out file" + std::string(kQuick), {"file", "--out"});
+  expect_refusal("train --steps 5 --out file/inside" + std::string(kQuick), {"file", "--out"});
+  expect_refusal("train --steps 5 --out /proc/nowhere" + std::string(kQuick), {"/proc/nowhere", "--out"});
+}
+
+TEST_F(Cli, ALossThatExplodesEndsTheRunWithRankAndStep) {
+  const Result r = tacit(
+      "train --workers 2 --model quadratic --data synthetic:samples=320,test=64,size=8 --batch 8 "
+      "--lr 100 --steps 500 --out o --quiet");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("rank "), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("step "), std::string::npos) << r.err;
+  const auto summary = nlohmann::json::parse(slurp(path("o/summary.json")));
+  EXPECT_EQ(summary.at("status"), "failed");
+  EXPECT_NE(summary.at("error").get<std::string>().find("loss"), std::string::npos);
+}
+
+TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    const fs::path out = path("o" + std::to_string(signal_number));
+    const pid_t child = fork();
+    if (child == 0) {
+      execl(TACIT_PROGRAM, "tacit", "train", "--workers", "3", "--steps", "100000000", "--log-every", "1",
+            "--quiet", "--data", "synthetic:samples=320,test=64,size=8", "--model", "mlp:hidden=8", "--batch",
+            "8", "--out", out.c_str(), nullptr);
+      _exit(127);
+    }
+    ASSERT_GT(child, 0);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < give_up &&
+           slurp(out / "run.jsonl").find("steps_done") == std::string::npos)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    kill(child, signal_number);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    const RunRecord record = read_run_log(out / "run.jsonl");
+    ASSERT_TRUE(record.ended);
+    EXPECT_EQ(record.ended->status, "interrupted");
+    EXPECT_GT(record.ended->steps, 0);
+    EXPECT_TRUE(fs::exists(out / "summary.json"));
+  }
+}
+
+}  // namespace
+}  // namespace tacit::test

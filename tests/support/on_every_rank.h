@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tacit/collectives/endpoint_comm.h"
+#include "tacit/core/tasks.h"
+#include "tacit/transport/inproc.h"
+
+namespace tacit::test {
+
+// Limits for tests: a wait that should end does so long before, and one that never ends is named.
+inline WaitLimits test_limits() { return {Seconds(60), Seconds(20), nullptr}; }
+
+// A fabric of so many ranks, as the conformance suites see it: what they need beside Endpoint.
+class TestFabric {
+ public:
+  virtual ~TestFabric() = default;
+  virtual Endpoint& endpoint(int rank) = 0;
+  virtual void leave(int rank, bool failed, const std::string& why) = 0;
+};
+using MakeFabric = std::function<std::unique_ptr<TestFabric>(int ranks, WaitLimits limits)>;
+
+class InprocTestFabric final : public TestFabric {
+ public:
+  InprocTestFabric(int ranks, WaitLimits limits) : fabric_(ranks, std::move(limits)) {}
+  Endpoint& endpoint(int rank) override { return fabric_.endpoint(rank); }
+  void leave(int rank, bool failed, const std::string& why) override {
+    fabric_.leave(rank, failed ? InprocFabric::Leave::kFailed : InprocFabric::Leave::kDone, why);
+  }
+
+ private:
+  InprocFabric fabric_;
+};
+
+// Runs body(rank) on one thread per rank, waits for all, rethrows the first failure.
+inline void run_ranks(int ranks, const std::function<void(int)>& body) {
+  ThreadTasks tasks;
+  std::vector<std::unique_ptr<Task>> running;
+  for (int rank = 0; rank < ranks; ++rank)
+    running.push_back(tasks.spawn("rank-" + std::to_string(rank), [&body, rank] { body(rank); }));
+  std::exception_ptr first;
+  for (const auto& task : running) {
+    try {
+      task->join();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+inline void on_every_endpoint(const MakeFabric& make, int ranks, const std::function<void(Endpoint&)>& body) {
+  const auto fabric = make(ranks, test_limits());
+  run_ranks(ranks, [&](int rank) { body(fabric->endpoint(rank)); });
+}
+
+// Collectives over threads; what the fabric counted is in each Comm's ledger.
+inline void on_every_comm(int ranks, const std::function<void(Comm&)>& body,
+                          AllReduce algorithm = AllReduce::kAuto) {
+  InprocFabric fabric(ranks, test_limits());
+  run_ranks(ranks, [&](int rank) {
+    ThreadTasks tasks;
+    const auto comm = make_endpoint_comm(fabric.endpoint(rank), tasks, Tag::Lane::kTrain, algorithm);
+    try {
+      body(*comm);
+      fabric.leave(rank, InprocFabric::Leave::kDone, "its test ended");
+    } catch (const std::exception& error) {
+      fabric.leave(rank, InprocFabric::Leave::kFailed, error.what());
+      throw;
+    }
+  });
+}
+
+}  // namespace tacit::test

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// A whole run in a few lines, for laws of strategies.
+#pragma once
+
+#include <vector>
+
+#include "tacit/strategies/builtin.h"
+#include "tacit/train/trainer.h"
+
+namespace tacit::test {
+
+class NoObserver final : public TrainObserver {
+ public:
+  void on_steps(const StepsDone&) override {}
+  void on_evaluation(const Evaluated&) override {}
+};
+
+struct TrainCase {
+  std::string strategy = "ssgd";
+  int ranks = 4;
+  std::int64_t steps = 20;
+  std::int64_t global_batch = 40;  // divisible by every number of ranks in the tests
+  std::string model = "mlp:hidden=9";
+  std::string optimizer = "sgd";
+  double lr = 0.1;
+  std::uint64_t seed = 1;
+};
+
+struct Trained {
+  Summary summary;
+  std::vector<std::vector<float>> params;  // by rank, after finish()
+  double first_loss = 0;                   // at rank 0
+};
+
+inline const DataPair& test_data() {
+  static const DataPair data = load_dataset("synthetic:samples=960,test=200,size=8,classes=4,noise=0.2");
+  return data;
+}
+inline ModelContext test_context(std::uint64_t seed) {
+  return {test_data().train.shape, test_data().train.classes, seed};
+}
+
+// Keeps a rank's model after the run, so that its weights can be read.
+class KeptModel final : public Model {
+ public:
+  KeptModel(std::unique_ptr<Model> inner, std::vector<float>& params, double& first_loss)
+      : inner_(std::move(inner)), kept_(params), first_loss_(first_loss) {}
+  ~KeptModel() override { kept_.assign(inner_->params().begin(), inner_->params().end()); }
+  KeptModel(const KeptModel&) = delete;
+  KeptModel& operator=(const KeptModel&) = delete;
+  std::span<const Slice> tensors() const override { return inner_->tensors(); }
+  FloatView params() override { return inner_->params(); }
+  FloatView gradient() override { return inner_->gradient(); }
+  double compute_gradient(const Batch& batch) override {
+    const double loss = inner_->compute_gradient(batch);
+    if (!began_) first_loss_ = loss;
+    began_ = true;
+    return loss;
+  }
+  Score evaluate(const Batch& batch) override { return inner_->evaluate(batch); }
+
+ private:
+  std::unique_ptr<Model> inner_;
+  std::vector<float>& kept_;
+  double& first_loss_;
+  bool began_ = false;
+};
+
+inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = builtin_strategies()) {
+  Trained out;
+  const auto ranks = static_cast<std::size_t>(c.ranks);
+  out.params.resize(ranks);
+  std::vector<double> first(ranks);
+  std::vector<RankReport> reports(ranks);
+  NoObserver observer;
+  TrainOptions options;
+  options.strategy = c.strategy;
+  options.optimizer = c.optimizer;
+  options.batch = c.global_batch / c.ranks;
+  options.lr = c.lr;
+  options.seed = c.seed;
+  options.steps = c.steps;
+  World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
+  const TrainJob shared{test_data(), strategies, nullptr, options, observer, [] { return false; }};
+  world.run([&](Process& me) {
+    const auto rank = static_cast<std::size_t>(me.rank());
+    TrainJob job = shared;
+    job.make_model = [&] {
+      return std::make_unique<KeptModel>(make_model(builtin_models(), c.model, test_context(c.seed)),
+                                         out.params[rank], first[rank]);
+    };
+    train_rank(me, job, reports[rank]);
+  });
+  out.summary = summarize(shared, reports, "finished");
+  out.first_loss = first[0];
+  return out;
+}
+
+}  // namespace tacit::test

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <numeric>
+
+#include "support/on_every_rank.h"
+#include "tacit/core/error.h"
+#include "tacit/core/rng.h"
+#include "tacit/topology/butterfly.h"
+#include "tacit/topology/chunks.h"
+
+namespace tacit::test {
+namespace {
+
+const std::vector<int> kRanks{1, 2, 3, 4, 5, 8, 17};
+const std::vector<std::size_t> kLengths{0, 1, 3, 15, 16, 17, 100, 5000, 70'000};
+
+std::vector<float> random_vector(std::size_t count, int rank) {
+  Rng rng(7, rank, 0, Rng::Use::kData);
+  std::vector<float> x(count);
+  for (float& v : x) v = rng.normal();
+  return x;
+}
+
+class EveryAllReduce : public ::testing::TestWithParam<AllReduceName> {};
+
+TEST_P(EveryAllReduce, SumsExactlyForEveryNumberOfRanksAndLength) {
+  for (const int ranks : kRanks)
+    for (const std::size_t count : kLengths)
+      on_every_comm(
+          ranks,
+          [&](Comm& comm) {
+            std::vector<float> x(count);
+            for (std::size_t i = 0; i < count; ++i)
+              x[i] = static_cast<float>((i % 100) * (comm.rank() + 1UL));
+            comm.sum(x);
+            const auto total = static_cast<std::size_t>(ranks * (ranks + 1) / 2);
+            for (std::size_t i = 0; i < count; ++i)
+              ASSERT_EQ(x[i], static_cast<float>((i % 100) * total)) << ranks << " ranks, element " << i;
+          },
+          GetParam().which);
+}
+
+TEST_P(EveryAllReduce, GivesTheSameBitsOnEveryRank) {
+  for (const int ranks : kRanks) {
+    std::vector<std::vector<float>> results(static_cast<std::size_t>(ranks));
+    on_every_comm(
+        ranks,
+        [&](Comm& comm) {
+          auto x = random_vector(10'007, comm.rank());
+          comm.mean(x);
+          results[static_cast<std::size_t>(comm.rank())] = x;
+        },
+        GetParam().which);
+    for (const auto& r : results) ASSERT_EQ(r, results[0]) << ranks << " ranks";
+  }
+}
+
+TEST_P(EveryAllReduce, MeanIsTheSumDividedByTheRanks) {
+  on_every_comm(
+      4,
+      [](Comm& comm) {
+        std::vector<float> x(333, static_cast<float>(comm.rank()));
+        comm.mean(x);
+        for (const float v : x) ASSERT_EQ(v, 1.5F);
+      },
+      GetParam().which);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryAllReduce, ::testing::ValuesIn(kAllReduceNames), [](const auto& each) {
+  std::string name(each.param.name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+// Payload bytes and messages that a rank sends for one sum of `count` floats.
+Traffic sent_by(int rank, int ranks, std::size_t count, AllReduce algorithm) {
+  Traffic traffic;
+  on_every_comm(
+      ranks,
+      [&](Comm& comm) {
+        std::vector<float> x(count);
+        comm.sum(x);
+        if (comm.rank() == rank) traffic = comm.ledger().sent(Tag::Lane::kTrain);
+      },
+      algorithm);
+  return traffic;
+}
+
+constexpr std::size_t kFloat = sizeof(float);
+
+TEST(AllReduceCost, RingAndDirectSendEveryChunkTwice) {
+  for (const AllReduce which : {AllReduce::kRing, AllReduce::kDirect})
+    for (const int n : {1, 2, 3, 4, 5, 8}) {
+      const std::size_t count = 16 * 840;  // every n divides it on a cache line
+      const auto others = static_cast<std::size_t>(n - 1);
+      const Traffic t = sent_by(0, n, count, which);
+      EXPECT_EQ(t.payload, 2 * others * (count / static_cast<std::size_t>(n)) * kFloat);
+      EXPECT_EQ(t.messages, 2 * others);
+    }
+}
+
+TEST(AllReduceCost, HalvingDoublingSendsAsLittleInLogarithmicRounds) {
+  for (const int n : {2, 4, 8}) {
+    const std::size_t count = 16 * 840;
+    const Traffic t = sent_by(0, n, count, AllReduce::kHalvingDoubling);
+    EXPECT_EQ(t.payload,
+              2 * static_cast<std::size_t>(n - 1) * (count / static_cast<std::size_t>(n)) * kFloat);
+    EXPECT_EQ(t.messages, 2U * static_cast<unsigned>(butterfly::rounds(n)));
+  }
+  EXPECT_EQ(sent_by(4, 5, 1000, AllReduce::kHalvingDoubling).payload,
+            1000 * kFloat);  // an extra hands its vector in
+}
+
+TEST(AllReduceCost, RecursiveDoublingSendsTheWholeVectorOncePerRound) {
+  for (const int n : {1, 2, 4, 8}) {
+    const Traffic t = sent_by(0, n, 1000, AllReduce::kRecursiveDoubling);
+    EXPECT_EQ(t.messages, static_cast<unsigned>(butterfly::rounds(n)));
+    EXPECT_EQ(t.payload, t.messages * 1000 * kFloat);
+  }
+  EXPECT_EQ(sent_by(0, 3, 1000, AllReduce::kRecursiveDoubling).messages,
+            2U);  // one round, one result to the extra
+  EXPECT_EQ(sent_by(2, 3, 1000, AllReduce::kRecursiveDoubling).messages, 1U);
+}
+
+TEST(AllReduceCost, LargeVectorsGoInSegmentsWithoutMoreBytes) {
+  const std::size_t count = 3 << 18U;  // 3 MiB: three segments
+  const Traffic t = sent_by(1, 4, count, AllReduce::kDirect);
+  EXPECT_EQ(t.payload, 2 * 3 * (count / 4) * kFloat);
+  EXPECT_EQ(t.messages, 3U * 6U);
+}
+
+TEST(AllReduceChoice, DependsOnSizeAloneAndCoversTheExtremes) {
+  EXPECT_EQ(choose_all_reduce(4, 4096), AllReduce::kRecursiveDoubling);
+  EXPECT_EQ(choose_all_reduce(4, 64 << 20U), AllReduce::kDirect);
+  EXPECT_EQ(choose_all_reduce(64, 1 << 20U), AllReduce::kHalvingDoubling);
+  EXPECT_EQ(choose_all_reduce(64, 1 << 30U), AllReduce::kRing);
+}
+
+TEST(Collectives, ReduceScatterFinishesTheOwnSliceAndAllGatherSpreadsIt) {
+  for (const int ranks : kRanks)
+    for (const std::size_t count : kLengths)
+      on_every_comm(ranks, [&](Comm& comm) {
+        std::vector<float> x(count, static_cast<float>(comm.rank() + 1));
+        comm.reduce_scatter(x);
+        const auto total = static_cast<float>(ranks * (ranks + 1) / 2);
+        const Slice own = comm.own_slice(count, comm.rank());
+        for (const float v : part(FloatView(x), own)) ASSERT_EQ(v, total);
+        std::vector<float> y(count, -1);
+        std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(own.offset), own.count,
+                    static_cast<float>(comm.rank()));
+        comm.all_gather(y);
+        for (int r = 0; r < ranks; ++r)
+          for (const float v : part(FloatView(y), comm.own_slice(count, r)))
+            ASSERT_EQ(v, static_cast<float>(r));
+      });
+}
+
+TEST(Collectives, BroadcastReachesAllFromEveryRoot) {
+  for (const int ranks : kRanks)
+    on_every_comm(ranks, [&](Comm& comm) {
+      for (int root = 0; root < ranks; ++root) {
+        std::vector<float> x(1000, static_cast<float>(comm.rank() == root ? root + 10 : -1));
+        comm.broadcast(bytes_of(FloatView(x)), root);
+        for (const float v : x) ASSERT_EQ(v, static_cast<float>(root + 10));
+      }
+    });
+}
+
+TEST(Collectives, NobodyLeavesABarrierBeforeAllHaveEntered) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    std::atomic<int> entered{0};
+    on_every_comm(ranks, [&](Comm& comm) {
+      for (int round = 1; round <= 20; ++round) {
+        entered.fetch_add(1);
+        comm.barrier();
+        EXPECT_GE(entered.load(), ranks * round);
+        comm.barrier();
+      }
+    });
+  }
+}
+
+TEST(Collectives, ExchangeSwapsWithAPeerInOrder) {
+  on_every_comm(4, [](Comm& comm) {
+    const int peer = comm.rank() ^ 1;
+    for (int i = 0; i < 50; ++i) {
+      const int out = comm.rank() * 1000 + i;
+      int in = -1;
+      comm.exchange(peer, std::as_bytes(std::span(&out, 1)), std::as_writable_bytes(std::span(&in, 1)));
+      ASSERT_EQ(in, peer * 1000 + i);
+    }
+  });
+}
+
+TEST(Collectives, BackgroundExchangesRunInOrderBesideTheTrainers) {
+  on_every_comm(4, [](Comm& comm) {
+    std::vector<std::vector<float>> behind(10, std::vector<float>(5000));
+    std::vector<std::unique_ptr<Pending>> pending;
+    for (std::size_t i = 0; i < behind.size(); ++i) {
+      std::fill(behind[i].begin(), behind[i].end(), static_cast<float>(i));
+      pending.push_back(comm.start([&x = behind[i]](Comm& c) { c.sum(x); }));
+      std::vector<float> front(3000, 1.0F);
+      comm.sum(front);
+      ASSERT_EQ(front.back(), 4.0F);
+    }
+    for (std::size_t i = 0; i < behind.size(); ++i) {
+      pending[i]->wait();
+      EXPECT_TRUE(pending[i]->done());
+      ASSERT_EQ(behind[i].back(), 4.0F * static_cast<float>(i));
+    }
+    EXPECT_GT(comm.ledger().sent(Tag::Lane::kBackground).messages, 0U);
+  });
+}
+
+TEST(Collectives, ABackgroundErrorComesOutOfItsWait) {
+  on_every_comm(1, [](Comm& comm) {
+    const auto pending = comm.start([](Comm&) { throw Mismatch("on purpose"); });
+    EXPECT_THROW(pending->wait(), Mismatch);
+  });
+}
+
+TEST(Collectives, RanksThatDisagreeOnTheLengthAreTold) {
+  for (const auto& [which, name] : kAllReduceNames)
+    EXPECT_THROW(on_every_comm(
+                     2,
+                     [](Comm& comm) {
+                       std::vector<float> x(comm.rank() == 0 ? 6400 : 3200);
+                       comm.sum(x);
+                     },
+                     which),
+                 Error)
+        << name;
+}
+
+TEST(Agents, AnswerCallsOfAllRanksWhileTheTrainerDoesNothing) {
+  on_every_comm(3, [](Comm& comm) {
+    std::atomic<int> posts{0};
+    const auto agent = comm.serve(5, [&](const Call& call, std::unique_ptr<Answer> answer) {
+      if (!answer) return (void)posts.fetch_add(static_cast<int>(call.method));
+      float doubled = 2 * floats_in(call.body)[0];
+      answer->send(std::as_bytes(std::span(&doubled, 1)));
+    });
+    for (int peer = 0; peer < 3; ++peer) {
+      const auto question = static_cast<float>(comm.rank() * 10 + peer);
+      float reply = 0;
+      comm.call(peer, 5, {comm.rank(), 1, 0, std::as_bytes(std::span(&question, 1))},
+                std::as_writable_bytes(std::span(&reply, 1)));
+      EXPECT_EQ(reply, 2 * question);
+      comm.post(peer, 5, {comm.rank(), 3, 0, {}});
+    }
+    comm.barrier();
+    float last = 0;  // a call after the posts of this rank: the agent has seen them all
+    const float zero = 0;
+    comm.call(comm.rank(), 5, {comm.rank(), 1, 0, std::as_bytes(std::span(&zero, 1))},
+              std::as_writable_bytes(std::span(&last, 1)));
+    EXPECT_EQ(posts.load(), 9);
+    comm.barrier();
+    agent->stop();
+  });
+}
+
+TEST(Agents, AHandlersErrorComesOutOfStop) {
+  on_every_comm(1, [](Comm& comm) {
+    const auto agent =
+        comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
+    comm.post(0, 1, {0, 1, 0, {}});
+    EXPECT_THROW(agent->stop(), Mismatch);
+  });
+}
+
+}  // namespace
+}  // namespace tacit::test

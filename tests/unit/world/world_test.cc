@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/world/world.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+TEST(World, RunsTheBodyOncePerRank) {
+  std::atomic<int> sum{0};
+  World world = World::threads(5);
+  EXPECT_EQ(world.size(), 5);
+  world.run([&](Process& me) {
+    EXPECT_EQ(me.size(), 5);
+    sum.fetch_add(1 << me.rank());
+  });
+  EXPECT_EQ(sum.load(), 31);
+}
+
+TEST(World, RethrowsTheCauseAndNotItsConsequences) {
+  World world = World::threads(4);
+  std::atomic<int> consequences{0};
+  EXPECT_THROW(world.run([&](Process& me) {
+    if (me.rank() == 2) throw Diverged(2, 7, "the loss is nan");
+    try {
+      me.comm().barrier();
+      me.comm().barrier();
+    } catch (const PeerLost&) {
+      consequences.fetch_add(1);
+      throw;
+    }
+  }),
+               Diverged);
+  EXPECT_EQ(consequences.load(), 3);
+}
+
+TEST(World, ALostPeerNamesTheReason) {
+  World world = World::threads(2);
+  std::string said;
+  EXPECT_THROW(world.run([&](Process& me) {
+    if (me.rank() == 1) throw InvalidConfig("no data here");
+    try {
+      me.comm().barrier();
+    } catch (const PeerLost& lost) {
+      said = lost.what();
+      EXPECT_EQ(lost.peer, 1);
+    }
+  }),
+               InvalidConfig);
+  EXPECT_NE(said.find("rank 0 lost rank 1: no data here"), std::string::npos) << said;
+  EXPECT_NE(said.find("barrier"), std::string::npos) << said;
+}
+
+TEST(World, ARankThatEndsEarlyIsLostToWhoStillWaitsForIt) {
+  World world = World::threads(2);
+  EXPECT_THROW(world.run([](Process& me) {
+    if (me.rank() == 0) me.comm().barrier();
+  }),
+               PeerLost);
+}
+
+TEST(World, AnInterruptEndsEveryWait) {
+  World world = World::threads(3);
+  EXPECT_THROW(world.run([&](Process& me) {
+    if (me.rank() == 0) return world.interrupt();
+    me.comm().barrier();  // rank 0 never comes
+  }),
+               Interrupted);
+}
+
+TEST(World, AnAgentOfAFailingRankStopsWithIt) {
+  World world = World::threads(2);
+  EXPECT_THROW(world.run([](Process& me) {
+    const auto agent = me.comm().serve(1, [](const Call&, std::unique_ptr<Answer>) {});
+    if (me.rank() == 0) throw Diverged(0, 0, "on purpose");
+    me.comm().barrier();
+  }),
+               Diverged);
+}
+
+TEST(World, ABackgroundExchangeOfALostPeerEnds) {
+  World world = World::threads(2);
+  EXPECT_THROW(world.run([](Process& me) {
+    std::vector<float> x(100'000);
+    const auto pending = me.comm().start([&](Comm& c) { c.sum(x); });
+    if (me.rank() == 0) throw Diverged(0, 0, "on purpose");  // its own exchange must end first
+    pending->wait();
+    me.comm().barrier();
+  }),
+               Diverged);
+}
+
+TEST(World, LessThanOneRankIsRefused) {
+  EXPECT_THROW(World::threads(0), InvalidConfig);
+  EXPECT_THROW(World::threads(-3), InvalidConfig);
+}
+
+TEST(World, FromEnvironmentTakesItsOptionOutOfTheArguments) {
+  char program[] = "prog";
+  char workers[] = "--workers";
+  char three[] = "3";
+  char other[] = "--other";
+  char* argv[] = {program, workers, three, other, nullptr};
+  int argc = 4;
+  EXPECT_EQ(World::from_environment(argc, argv).size(), 3);
+  EXPECT_EQ(argc, 2);
+  EXPECT_STREQ(argv[1], "--other");
+  char bad[] = "--workers=4x";
+  char* bad_argv[] = {program, bad, nullptr};
+  argc = 2;
+  EXPECT_THROW(World::from_environment(argc, bad_argv), InvalidConfig);
+}
+
+}  // namespace
+}  // namespace tacit
