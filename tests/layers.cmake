@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Fails where a file includes what its layer may not link. All layers share one include root, so the linker cannot
 # tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed.
 #   cmake -DSOURCE=... -P layers.cmake

@@ -5,6 +5,7 @@
 #include "adapters/torch/nets.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/core/mutex.h"
 #include "tacit/torch/flat_module.h"
 #include "tacit/torch/models.h"
 #include "tacit/torch/replicated.h"

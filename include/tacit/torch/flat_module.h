@@ -35,7 +35,7 @@ class FlatModule {
   ::torch::Tensor flat_params_;
   ::torch::Tensor flat_gradient_;
   std::vector<::torch::Tensor> parameters_;
-  std::vector<::torch::Tensor> gradients_;  // views of flat_gradient_, one per parameter
+  std::vector<::torch::Tensor> gradients_;  // inside flat_gradient_, one per parameter
   std::vector<::torch::Tensor> buffer_tensors_;
   std::vector<Slice> slices_;
   std::vector<FloatView> buffers_;

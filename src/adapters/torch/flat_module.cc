@@ -36,11 +36,12 @@ FlatModule::FlatModule(::torch::nn::Module& module) {
   flat_gradient_ = ::torch::zeros({static_cast<std::int64_t>(total)}, ::torch::kFloat32);
   const ::torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    // Tensors over the flat memory, not views of the flat tensor: Optimizer::zero_grad refuses gradients that are
+    // views. Each keeps the memory alive.
     const auto piece = [&](const ::torch::Tensor& flat) {
-      return flat
-          .narrow(0, static_cast<std::int64_t>(slices_[i].offset),
-                  static_cast<std::int64_t>(slices_[i].count))
-          .view(parameters_[i].sizes());
+      return ::torch::from_blob(
+          flat.data_ptr<float>() + slices_[i].offset, parameters_[i].sizes(), [flat](void*) {},
+          ::torch::kFloat32);
     };
     piece(flat_params_).copy_(parameters_[i]);
     parameters_[i].set_data(piece(flat_params_));

@@ -227,7 +227,7 @@ TEST(Collectives, RanksThatDisagreeOnTheLengthAreTold) {
     EXPECT_THROW(on_every_comm(
                      2,
                      [](Comm& comm) {
-                       std::vector<float> x(comm.rank() == 0 ? 6400 : 3200);
+                       std::vector<float> x(comm.rank() == 0 ? 6400 : 8000);
                        comm.sum(x);
                      },
                      which),

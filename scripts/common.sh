@@ -1,0 +1,48 @@
+# Shared by scripts/demo and scripts/test: finds the repository, installs what is missing, builds.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '\n== %s\n' "$*"; }
+
+# What the program needs, and what only tests and benchmarks need on top. Debian 12 package names.
+build_packages=(g++ cmake ninja-build ccache libtorch-dev libhwy-dev libcli11-dev libfmt-dev libspdlog-dev
+                nlohmann-json3-dev zlib1g-dev dataset-fashion-mnist)
+test_packages=(libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin clang clang-tidy)
+
+# install PACKAGE...: with apt, and only those that are not there.
+install() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null || {
+    echo "This script installs Debian packages and finds no apt-get. Install these yourself: ${missing[*]}" >&2
+    exit 2
+  }
+  say "Installing with apt: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "Neither root nor sudo: ask an administrator to install ${missing[*]}" >&2
+      exit 2
+    }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# build PRESET [CMAKE OPTIONS...]: configures where needed and builds.
+build() {
+  local preset=$1
+  shift
+  say "Building preset '$preset' in build/$preset"
+  cmake --preset "$preset" "$@" >"/tmp/tacit-configure.$$" 2>&1 || {
+    cat "/tmp/tacit-configure.$$" >&2
+    exit 1
+  }
+  grep -E 'was not found' "/tmp/tacit-configure.$$" || true
+  rm -f "/tmp/tacit-configure.$$"
+  cmake --build --preset "$preset"
+}
