@@ -20,11 +20,11 @@ using Channel = Tag::Channel;
 // Everyone talking to everyone stops paying when a rank has too many peers at once.
 constexpr int kMostDirectRanks = 16;
 // Up to here rounds cost more than bytes (bench/allreduce_bench).
-constexpr std::size_t kSmallBytes = 16 * 1024;
+constexpr std::size_t kSmallBytes = std::size_t{16} * 1024;
 // What one direct all-reduce works on at a time, in floats: small enough for the caches of the ranks.
 constexpr std::size_t kSegment = (std::size_t{1} << 20) / sizeof(float);
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
-constexpr std::size_t kRingBytesPerRank = 256 * 1024;
+constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
 
 class EndpointComm final : public Comm {
  public:

@@ -192,6 +192,7 @@ void momentum_sgd(const SgdStep& step, const float* g, float* v, float* x, std::
   });
 }
 
+// NOLINTNEXTLINE(readability-function-size): four vectors, their length and the rule
 void adam(const AdamStep& step, const float* g, float* m, float* v, float* x, std::size_t n) {
   for_lanes(n, [=](auto d, std::size_t i) HWY_ATTR {
     const auto at = hn::LoadU(d, x + i);

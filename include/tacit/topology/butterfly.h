@@ -5,12 +5,13 @@
 // its data to one core rank before and gets the result from it afterwards.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 namespace tacit::butterfly {
 
 constexpr int core_size(int n) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(n))); }
-constexpr int rounds(int n) { return std::bit_width(static_cast<unsigned>(core_size(n))) - 1; }
+constexpr int rounds(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n))) - 1; }
 constexpr bool is_extra(int rank, int n) { return rank >= core_size(n); }
 // The core rank that stands in for an extra one.
 constexpr int stand_in(int extra, int n) { return extra - core_size(n); }
@@ -27,7 +28,7 @@ struct Range {
 // The chunks that a core rank still works on before halving round `round` (0: all of them). Halving goes
 // from the farthest partner to the nearest, so that what remains is one range that holds chunk `rank`.
 constexpr Range held(int rank, int n, int round) {
-  const int width = core_size(n) >> round;
+  const int width = std::max(1, core_size(n) >> round);
   return {rank / width * width, rank / width * width + width};
 }
 // The partner in halving round `round`.

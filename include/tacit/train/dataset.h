@@ -20,7 +20,10 @@ struct ImageShape {
   int channels = 1;
   int height = 0;
   int width = 0;
-  std::size_t size() const { return static_cast<std::size_t>(channels * height * width); }
+  std::size_t size() const {
+    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(width);
+  }
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 

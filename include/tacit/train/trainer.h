@@ -24,7 +24,7 @@ struct TrainOptions {
   std::string optimizer = "sgd:momentum=0.9";
   std::string schedule = "constant";
   std::int64_t batch = 32;  // per worker
-  double lr = 0.05;
+  double lr = 0.02;
   std::uint64_t seed = 1;
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // in place of epochs, where not 0

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 constexpr ImageShape kShape{3, 32, 32};
 constexpr int kClasses = 10;
 constexpr int kTrainFiles = 5;
-constexpr std::size_t kImageBytes = 3 * 32 * 32;
+constexpr std::size_t kImageBytes = std::size_t{3} * 32 * 32;
 constexpr std::size_t kRecordBytes = 1 + kImageBytes;
 constexpr std::uintmax_t kTooManyBytes = std::uintmax_t{1} << 31U;
 

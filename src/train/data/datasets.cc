@@ -29,7 +29,7 @@ using FastHalf = std::function<SlowHalf(OptionReader&)>;
 
 // Mean and spread of one channel, exact up to the last division: bytes are counted, not summed as floats.
 void measure_channel(Dataset& data, std::size_t channel) {
-  const auto plane = static_cast<std::size_t>(data.shape.height * data.shape.width);
+  const auto plane = static_cast<std::size_t>(data.shape.height) * static_cast<std::size_t>(data.shape.width);
   std::array<std::uint64_t, 256> histogram{};
   for (std::size_t at = channel * plane; at < data.pixels.size(); at += data.shape.size())
     for (const std::uint8_t value : std::span(data.pixels).subspan(at, plane)) ++histogram[value];
@@ -62,7 +62,7 @@ void cut(Dataset& data, std::size_t limit) {
 
 fs::path find_idx(const fs::path& directory, const std::string& stem, const std::string& remedy) {
   for (const char* ending : {"", ".gz"}) {
-    const fs::path file = directory / (stem + ending);
+    fs::path file = directory / (stem + ending);
     std::error_code ignored;
     if (fs::exists(file, ignored)) return file;
   }
@@ -89,7 +89,7 @@ DataPair read_mnist(const fs::path& directory, const std::string& remedy) {
 
 // A set that lies in files. `path` is required where there is no usual place.
 FastHalf from_files(const std::string& usual_place, const std::string& remedy,
-                    std::function<DataPair(const fs::path&, const std::string&)> read) {
+                    const std::function<DataPair(const fs::path&, const std::string&)>& read) {
   return [=](OptionReader& options) -> SlowHalf {
     const std::string path = options.text("path", usual_place);
     const auto limit = options.integer("limit", 0, 0, std::numeric_limits<std::int64_t>::max());

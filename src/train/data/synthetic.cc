@@ -38,12 +38,13 @@ void add_wave(Rng& rng, int size, std::span<float> plane) {
   for (int y = 0; y < size; ++y)
     for (int x = 0; x < size; ++x) {
       const float turns = (down * static_cast<float>(y) + across * static_cast<float>(x)) / period + phase;
-      plane[static_cast<std::size_t>(y * size + x)] += amplitude * std::cos(kTurn * turns);
+      plane[static_cast<std::size_t>(y) * static_cast<std::size_t>(size) + static_cast<std::size_t>(x)] +=
+          amplitude * std::cos(kTurn * turns);
     }
 }
 
 Image prototype(const SyntheticOptions& o, int label) {
-  const auto plane = static_cast<std::size_t>(o.size * o.size);
+  const auto plane = static_cast<std::size_t>(o.size) * static_cast<std::size_t>(o.size);
   Image image(plane * static_cast<std::size_t>(o.channels), 0.5F);
   Rng rng = rng_at(o.seed, label);
   for (std::size_t begin = 0; begin < image.size(); begin += plane)

@@ -21,7 +21,7 @@ namespace tacit {
 namespace {
 
 // Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce_bench).
-constexpr std::size_t kEagerBytes = 16 * 1024;
+constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;
 
 void report_on_stderr(const std::string& line) { std::cerr << "tacit: " + line + "\n"; }
 
