@@ -39,8 +39,8 @@ struct Settings {
 };
 
 // Set by the first Ctrl-C or SIGTERM; the second one kills as usual.
-std::atomic<bool> g_stop{
-    false};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal's only way in
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
+std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void on_signal(int number) {
