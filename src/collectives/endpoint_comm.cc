@@ -19,12 +19,13 @@ using Channel = Tag::Channel;
 
 // Everyone talking to everyone stops paying when a rank has too many peers at once.
 constexpr int kMostDirectRanks = 16;
-// Up to here rounds cost more than bytes (bench/allreduce_bench).
+// Up to here, for a whole vector or for one chunk of it, rounds cost more than bytes: messages of this size are copied
+// anyway, and the fewest win (bench/collectives_bench; docs/collectives.md has the table).
 constexpr std::size_t kSmallBytes = std::size_t{16} * 1024;
-// What one direct all-reduce works on at a time, in floats: small enough for the caches of the ranks.
-constexpr std::size_t kSegment = (std::size_t{1} << 20) / sizeof(float);
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
 constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
+// What one direct all-reduce works on at a time, in floats: small enough for the caches of the ranks.
+constexpr std::size_t kSegment = (std::size_t{1} << 20) / sizeof(float);
 
 class EndpointComm final : public Comm {
  public:
@@ -137,9 +138,10 @@ class EndpointComm final : public Comm {
 
 AllReduce choose_all_reduce(int ranks, std::size_t bytes) {
   if (bytes <= kSmallBytes) return AllReduce::kRecursiveDoubling;
-  if (ranks <= kMostDirectRanks) return AllReduce::kDirect;
-  const bool fat = bytes / static_cast<std::size_t>(ranks) >= kRingBytesPerRank;
-  return fat ? AllReduce::kRing : AllReduce::kHalvingDoubling;
+  const std::size_t chunk_bytes = bytes / static_cast<std::size_t>(ranks);
+  if (ranks <= kMostDirectRanks && chunk_bytes > kSmallBytes) return AllReduce::kDirect;
+  if (ranks > kMostDirectRanks && chunk_bytes >= kRingBytesPerRank) return AllReduce::kRing;
+  return AllReduce::kHalvingDoubling;
 }
 
 std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane,

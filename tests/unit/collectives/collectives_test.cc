@@ -135,6 +135,8 @@ TEST(AllReduceCost, LargeVectorsGoInSegmentsWithoutMoreBytes) {
 TEST(AllReduceChoice, DependsOnSizeAloneAndCoversTheExtremes) {
   EXPECT_EQ(choose_all_reduce(4, 4096), AllReduce::kRecursiveDoubling);
   EXPECT_EQ(choose_all_reduce(4, 64 << 20U), AllReduce::kDirect);
+  EXPECT_EQ(choose_all_reduce(2, 64 << 10U), AllReduce::kDirect);
+  EXPECT_EQ(choose_all_reduce(8, 64 << 10U), AllReduce::kHalvingDoubling);
   EXPECT_EQ(choose_all_reduce(64, 1 << 20U), AllReduce::kHalvingDoubling);
   EXPECT_EQ(choose_all_reduce(64, 1 << 30U), AllReduce::kRing);
 }
@@ -259,6 +261,23 @@ TEST(Agents, AnswerCallsOfAllRanksWhileTheTrainerDoesNothing) {
     EXPECT_EQ(posts.load(), 9);
     comm.barrier();
     agent->stop();
+  });
+}
+
+TEST(Agents, AHandlersErrorReachesWhoWaitsForAnAnswer) {
+  on_every_comm(2, [](Comm& comm) {
+    if (comm.rank() == 1) {
+      const auto agent = comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
+      EXPECT_THROW(comm.barrier(), PeerLost);  // rank 0 gives up
+    } else {
+      float reply = 0;
+      try {
+        comm.call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
+        ADD_FAILURE() << "answered";
+      } catch (const PeerLost& lost) {
+        EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos) << lost.what();
+      }
+    }
   });
 }
 
