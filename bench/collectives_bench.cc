@@ -25,9 +25,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 5;
 constexpr double kSecondsPerTurn = 0.05;
-constexpr std::size_t kSizes[] = {1U << 10U, 4U << 10U, 16U << 10U, 64U << 10U, 256U << 10U, 1U << 20U, 16U << 20U};
+constexpr std::size_t kSizes[] = {1U << 10U,   4U << 10U, 16U << 10U, 64U << 10U,
+                                  256U << 10U, 1U << 20U, 16U << 20U};
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 double turn(int ranks, std::size_t bytes, AllReduce algorithm) {
   double result = 0;
@@ -79,7 +82,8 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--ranks") {
     worlds.clear();
     std::istringstream list(argv[2]);
-    for (std::string item; std::getline(list, item, ',');) worlds.push_back(std::max(1, std::atoi(item.c_str())));
+    for (std::string item; std::getline(list, item, ',');)
+      worlds.push_back(std::max(1, std::atoi(item.c_str())));
   }
   std::printf("%5s %10s", "ranks", "bytes");
   for (const auto& [which, name] : tacit::kAllReduceNames)

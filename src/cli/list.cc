@@ -6,6 +6,8 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/dataset.h"
 #include "tacit/train/optimizer.h"
@@ -20,19 +22,23 @@ struct Row {
   std::string source;
 };
 
+const std::vector<std::string> kLists{"strategies", "models", "datasets", "optimizers", "schedules"};
+
 std::vector<Row> rows_of(const std::string& what) {
   std::vector<Row> rows;
-  if (what == "strategies")
-    for (const auto& i : builtin_strategies().all()) rows.push_back({i.name, i.summary, i.paper});
   const ModelRegistry models = all_models(1);
-  if (what == "models")
+  if (what == kLists[0])
+    for (const auto& i : builtin_strategies().all()) rows.push_back({i.name, i.summary, i.paper});
+  else if (what == kLists[1])
     for (const auto& i : models.all()) rows.push_back({i.name, i.summary, i.paper});
-  if (what == "datasets")
+  else if (what == kLists[2])
     for (const auto& i : builtin_datasets().all()) rows.push_back({i.name, i.summary, i.source});
-  if (what == "optimizers")
+  else if (what == kLists[3])
     for (const auto& i : builtin_optimizers().all()) rows.push_back({i.name, i.summary, i.paper});
-  if (what == "schedules")
+  else if (what == kLists[4])
     for (const auto& i : builtin_schedules().all()) rows.push_back({i.name, i.summary, i.paper});
+  else
+    throw InvalidConfig(unknown_name("list", what, kLists));
   return rows;
 }
 
@@ -60,11 +66,9 @@ int run(const std::string& what, bool json) {
 void add_list(CLI::App& app, Action& action) {
   auto* list = app.add_subcommand("list", "Say what can be named in the other commands, with the papers");
   list->footer("Example:\n  tacit list strategies");
-  auto what = std::make_shared<std::string>();
+  auto what = std::make_shared<std::string>("strategies");
   auto json = std::make_shared<bool>(false);
-  list->add_option("what", *what, "strategies, models, datasets, optimizers or schedules")
-      ->required()
-      ->check(CLI::IsMember({"strategies", "models", "datasets", "optimizers", "schedules"}));
+  list->add_option("what", *what, "strategies (if not said), models, datasets, optimizers or schedules");
   list->add_flag("--json", *json, "Print JSON");
   list->callback([=, &action] { action = [=] { return run(*what, *json); }; });
 }

@@ -3,6 +3,7 @@
 // interrupted.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -48,7 +49,7 @@ std::string explain_extra(const CLI::App& app, const std::string& extra) {
   const std::string help = "; see tacit " + (&at == &app ? "" : at.get_name() + " ") + "--help";
   if (extra.starts_with("-")) {
     const std::string near = tacit::nearest(extra, option_names(at));
-    return "unknown option '" + extra + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") + help;
+    return "unknown option '" + extra + "'" + (near.empty() ? "" : "; did you mean '" + near + "'") + help;
   }
   if (&at == &app) return tacit::unknown_name("command", extra, command_names(app)) + help;
   return "'" + extra + "' was not expected" + help;
@@ -69,7 +70,10 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
 
 int run(tacit::cli::Action& action) {
   try {
-    return action();
+    const int code = action();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return complain("cannot write the result to standard output; is the disk full?", kFailed);
+    return code;
   } catch (const tacit::InvalidConfig& error) {
     return complain(error.what(), kBadInput);
   } catch (const tacit::PeerLost& error) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -128,8 +129,15 @@ void check(const Settings& s) {
     throw InvalidConfig(fmt::format("--workers {} is not a number of workers; give 1 or more", s.workers));
   if (s.train.batch < 1)
     throw InvalidConfig(fmt::format("--batch {} is too small; give 1 or more", s.train.batch));
-  if (s.train.epochs < 1 && s.train.steps < 1)
-    throw InvalidConfig("there is nothing to do; give --epochs 1 or more");
+  if (s.train.epochs < 1)
+    throw InvalidConfig(fmt::format("--epochs {} is too few; give 1 or more", s.train.epochs));
+  if (s.train.steps < 0)
+    throw InvalidConfig(fmt::format("--steps {} is too few; give 1 or more", s.train.steps));
+  if (s.train.log_every < 1)
+    throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
+  for (const auto& [name, seconds] : {std::pair{"--timeout", s.timeout}, std::pair{"--stall", s.stall}})
+    if (!(seconds > 0))
+      throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
   if (!(s.train.lr > 0))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
   make_strategy(builtin_strategies(), s.train.strategy, s.workers);
@@ -144,6 +152,20 @@ fs::path make_folder(const fs::path& out) {
     throw InvalidConfig(fmt::format("cannot make the folder {} ({}); give --out a place you may write to",
                                     out.string(), error ? error.message() : "a file is in the way"));
   return out;
+}
+
+constexpr const char* kSummaryFile = "summary.json";
+
+// Begins a run's files. An older summary goes, so that it never stands beside another run's log.
+std::unique_ptr<RunLogWriter> open_log(const fs::path& out) {
+  auto log = std::make_unique<RunLogWriter>(make_folder(out) / "run.jsonl");
+  std::error_code error;
+  fs::remove(out / kSummaryFile, error);
+  if (error || fs::exists(out / kSummaryFile))
+    throw InvalidConfig(fmt::format("cannot replace {} ({}); move it away or give another --out",
+                                    (out / kSummaryFile).string(),
+                                    error ? error.message() : "it is not a file"));
+  return log;
 }
 
 class TrainCommand {
@@ -161,8 +183,7 @@ class TrainCommand {
     const std::size_t parameters = make_model(models_, settings_.model, context)->params().size();
 
     std::unique_ptr<RunLogWriter> log;
-    if (!settings_.out.empty())
-      log = std::make_unique<RunLogWriter>(make_folder(settings_.out) / "run.jsonl");
+    if (!settings_.out.empty()) log = open_log(settings_.out);
     World world = World::threads(settings_.workers, {.limits = limits()});
     if (log) log->write(started(world, total, parameters));
 
@@ -177,11 +198,8 @@ class TrainCommand {
                        [] { return g_stop.load(); }};
     const Summary summary = run_job(world, job);
     progress.close();
-    if (log) {
-      log->write(summary);
-      write_summary(summary, settings_.out / "summary.json");
-    }
     settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
+    if (log) write_account(*log, summary);
     if (error_) std::rethrow_exception(error_);
     return 0;
   }
@@ -204,11 +222,26 @@ class TrainCommand {
       error_ = std::current_exception();
     }
     Summary summary = summarize(job, reports, status);
+    if (status == "finished" && !all_equal(reports)) {
+      summary.status = "failed";
+      message = "the strategy finished with different weights on different ranks";
+      error_ = std::make_exception_ptr(Bug(message + "; this is a defect in the strategy"));
+    }
     summary.error = message;
     summary.model = settings_.model;
     summary.data = settings_.data;
     summary.world = world.name();
     return summary;
+  }
+
+  // What the run itself died of is worth more than that its account could not be written.
+  void write_account(RunLogWriter& log, const Summary& summary) {
+    try {
+      log.write(summary);
+      write_summary(summary, settings_.out / kSummaryFile);
+    } catch (const Error&) {
+      if (!error_) error_ = std::current_exception();
+    }
   }
 
   WaitLimits limits() const {
@@ -264,12 +297,9 @@ void add_train(CLI::App& app, Action& action) {
                     "Learning-rate schedule: constant, warmup, step, cosine, poly, each with warmup=STEPS");
   train->add_option("--optimizer", s->train.optimizer, "Inner optimiser: sgd, adam, adamw");
   train->add_option("--seed", s->train.seed, "Seed of weights and sample order; equal seeds give equal runs");
-  train->add_option("--log-every", s->train.log_every, "Steps between run-log events")
-      ->check(CLI::PositiveNumber);
-  train->add_option("--timeout", s->timeout, "Seconds after which a wait for a worker is an error")
-      ->check(CLI::PositiveNumber);
-  train->add_option("--stall", s->stall, "Seconds after which a wait for a worker is reported")
-      ->check(CLI::PositiveNumber);
+  train->add_option("--log-every", s->train.log_every, "Steps between run-log events");
+  train->add_option("--timeout", s->timeout, "Seconds after which a wait for a worker is an error");
+  train->add_option("--stall", s->stall, "Seconds after which a wait for a worker is reported");
   train->add_option("--out", s->out, "Folder for run.jsonl and summary.json, which are overwritten");
   train->add_flag("--json", s->json, "Print the summary as JSON, and no progress");
   train->add_flag("--quiet", s->quiet, "Show no progress");

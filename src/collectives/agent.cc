@@ -68,8 +68,10 @@ class EndpointAgent final : public Agent {
   void run() {
     try {
       serve();
-    } catch (const std::exception& error) {
-      endpoint_.fail(std::string("its agent failed: ") + error.what());
+    } catch (const Interrupted&) {
+      throw;  // everybody knows
+    } catch (...) {
+      endpoint_.fail(std::current_exception());
       throw;
     }
   }
@@ -121,11 +123,8 @@ void Caller::call(int peer, std::uint32_t service, const Call& call, Bytes reply
   const std::uint32_t ticket = next_ticket_.fetch_add(1);
   const Request answer = endpoint_.irecv(peer, reply_tag(lane_, ticket), reply);
   send(peer, service, ticket, true, call);
-  const std::size_t got = answer->wait().data.size();
-  if (got != reply.size())
-    throw Mismatch("rank " + std::to_string(endpoint_.rank()) + " expected " + std::to_string(reply.size()) +
-                   " bytes in reply from rank " + std::to_string(peer) + " and was sent " +
-                   std::to_string(got));
+  const Arrival arrival = answer->wait();
+  if (arrival.data.size() != reply.size()) refuse_length(endpoint_.rank(), arrival, reply.size());
 }
 
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,

@@ -18,6 +18,7 @@ class Background::Job {
     } catch (...) {
       error = std::current_exception();
     }
+    fn_ = nullptr;  // what it holds goes away here, before the trainer goes on
     result_.put(error);
   }
   bool done() {
@@ -41,15 +42,12 @@ class Background::Job {
   std::exception_ptr error_;
 };
 
-namespace {
-
-template <class Job>
-class JobPending final : public Pending {
+class Background::Handle final : public Pending {
  public:
-  explicit JobPending(std::shared_ptr<Job> job) : job_(std::move(job)) {}
-  JobPending(const JobPending&) = delete;
-  JobPending& operator=(const JobPending&) = delete;
-  ~JobPending() override { job_->wait(); }
+  explicit Handle(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() override { job_->wait(); }
   void wait() override {
     if (const std::exception_ptr error = job_->wait()) std::rethrow_exception(error);
   }
@@ -58,8 +56,6 @@ class JobPending final : public Pending {
  private:
   std::shared_ptr<Job> job_;
 };
-
-}  // namespace
 
 Background::Background(Tasks& tasks, Comm& comm) : tasks_(tasks), queue_(tasks) {
   task_ = tasks_.spawn("tacit-exchange", [this, &comm] {
@@ -75,7 +71,7 @@ Background::~Background() {
 std::unique_ptr<Pending> Background::start(std::function<void(Comm&)> fn) {
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
   queue_.put(job);
-  return std::make_unique<JobPending<Job>>(std::move(job));
+  return std::make_unique<Handle>(std::move(job));
 }
 
 }  // namespace tacit

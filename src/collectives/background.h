@@ -24,6 +24,7 @@ class Background {
 
  private:
   class Job;
+  class Handle;
   Tasks& tasks_;
   Channel<std::shared_ptr<Job>> queue_;  // null ends the task
   std::unique_ptr<Task> task_;

@@ -57,11 +57,15 @@ class Shards::Keeper {
   std::unique_ptr<Agent> agent_;  // last: it stops before what it uses goes away
 };
 
-Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule) : comm_(comm) {
-  const int ranks = comm.size();
+void Shards::check_fit(int servers, int ranks) {
   if (servers < 1 || servers > ranks)
     throw InvalidConfig("servers=" + std::to_string(servers) + " does not fit " + std::to_string(ranks) +
                         " workers: give 1 to " + std::to_string(ranks) + ", one shard per worker at most");
+}
+
+Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule) : comm_(comm) {
+  const int ranks = comm.size();
+  check_fit(servers, ranks);
   for (int s = 0; s < servers; ++s) {
     const Slice part = chunk(count, servers, s);
     if (part.count == 0) continue;  // fewer parameters than servers

@@ -23,7 +23,12 @@ void write_summary(const Summary& summary, const std::filesystem::path& file) {
     out << to_json_text(summary) << std::flush;
     if (!out) throw Error("cannot write " + beside.string() + "; is the disk full?");
   }
-  std::filesystem::rename(beside, file);
+  std::error_code error;
+  std::filesystem::rename(beside, file, error);
+  if (!error) return;
+  std::filesystem::remove(beside);
+  throw Error("cannot write " + file.string() + " (" + error.message() +
+              "); is a folder of that name in the way?");
 }
 
 }  // namespace tacit

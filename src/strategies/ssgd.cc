@@ -54,7 +54,8 @@ class Ssgd final : public Strategy {
 StrategyInfo ssgd_info() {
   return {"ssgd", "synchronous SGD: gradients averaged at every step (options: servers)", "arXiv:1604.00981",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const auto servers = options.integer("servers", 0, 0, ranks);
+            const auto servers = options.integer("servers", 0, 0, 1'000'000);
+            if (servers > 0) Shards::check_fit(static_cast<int>(servers), ranks);
             return std::make_unique<Ssgd>(static_cast<int>(servers));
           }};
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <exception>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ class World::Impl {
 
  private:
   void run_rank(int rank, const std::function<void(Process&)>& body);
+  void refuse_rest(int first, const std::system_error& error, std::vector<std::exception_ptr>& errors);
 
   const int ranks_;
   const WorldOptions options_;
@@ -111,11 +113,8 @@ void World::Impl::run_rank(int rank, const std::function<void(Process&)>& body) 
       body(process);
     }
     fabric_.leave(rank, Leave::kDone, "its program ended");
-  } catch (const std::exception& error) {
-    fabric_.leave(rank, Leave::kFailed, error.what());
-    throw;
   } catch (...) {
-    fabric_.leave(rank, Leave::kFailed, "it failed with an error of unknown type");
+    fabric_.leave(rank, Leave::kFailed, describe(std::current_exception()));
     throw;
   }
 }
@@ -124,17 +123,32 @@ void World::Impl::run(const std::function<void(Process&)>& body) {
   TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
   ThreadTasks tasks;
   std::vector<std::unique_ptr<Task>> threads;
-  for (int rank = 0; rank < ranks_; ++rank)
-    threads.push_back(tasks.spawn("tacit-" + std::to_string(rank), [&, rank] { run_rank(rank, body); }));
-  std::vector<std::exception_ptr> errors(threads.size());
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks_));
+  try {
+    for (int rank = 0; rank < ranks_; ++rank)
+      threads.push_back(tasks.spawn("tacit-" + std::to_string(rank), [&, rank] { run_rank(rank, body); }));
+  } catch (const std::system_error& error) {
+    refuse_rest(static_cast<int>(threads.size()), error, errors);
+  }
   for (std::size_t i = 0; i < threads.size(); ++i) {
     try {
       threads[i]->join();
     } catch (...) {
       errors[i] = std::current_exception();
     }
+    if (const std::exception_ptr cause = fabric_.cause(static_cast<int>(i))) errors[i] = cause;
   }
   rethrow_cause(errors);
+}
+
+// The system gives no more threads: those that run must not wait for those that never will.
+void World::Impl::refuse_rest(int first, const std::system_error& error,
+                              std::vector<std::exception_ptr>& errors) {
+  for (int rank = first; rank < ranks_; ++rank)
+    fabric_.leave(rank, InprocFabric::Leave::kFailed, "its thread could not be started");
+  errors[static_cast<std::size_t>(first)] = std::make_exception_ptr(InvalidConfig(
+      "only " + std::to_string(first) + " of " + std::to_string(ranks_) + " workers could be started (" +
+      error.what() + "); ask for fewer workers or allow the process more threads and memory"));
 }
 
 World World::threads(int ranks, WorldOptions options) {

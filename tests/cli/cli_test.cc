@@ -139,13 +139,13 @@ TEST_F(Cli, UnknownNamesAreRefusedWithTheNearestKnownOne) {
   expect_refusal("train --schedule cosin", {"'cosine'"});
   expect_refusal("train --stratgy ssgd", {"--stratgy", "'--strategy'"});
   expect_refusal("trian", {"trian", "'train'"});
-  expect_refusal("list modles", {"modles"});
+  expect_refusal("list modles", {"modles", "'models'"});
 }
 
 TEST_F(Cli, UnknownOrBadOptionsOfASpecAreRefused) {
   expect_refusal("train --strategy local:perod=4", {"perod", "'period'"});
   expect_refusal("train --strategy local:period=4x", {"period=4x", "integer"});
-  expect_refusal("train --strategy ssgd:servers=5 --workers 4", {"servers=5"});
+  expect_refusal("train --strategy ssgd:servers=5 --workers 4", {"servers=5", "4 workers"});
   expect_refusal("train --optimizer sgd:momentum=2", {"momentum=2"});
 }
 
@@ -156,6 +156,10 @@ TEST_F(Cli, ImpossibleNumbersAreRefused) {
   expect_refusal("train --batch 0", {"--batch"});
   expect_refusal("train --lr 0", {"--lr"});
   expect_refusal("train --epochs 0", {"--epochs"});
+  expect_refusal("train --steps -5", {"--steps"});
+  expect_refusal("train --lr nan", {"--lr"});
+  expect_refusal("train --timeout nan", {"--timeout"});
+  expect_refusal("train --log-every 0", {"--log-every"});
   expect_refusal("train --workers 4 --data synthetic:samples=100 --model logistic --batch 64",
                  {"batch", "25"});
 }
@@ -176,6 +180,12 @@ TEST_F(Cli, AnOutputFolderThatCannotBeWrittenIsRefused) {
   expect_refusal("train --steps 5 --out file" + std::string(kQuick), {"file", "--out"});
   expect_refusal("train --steps 5 --out file/inside" + std::string(kQuick), {"file", "--out"});
   expect_refusal("train --steps 5 --out /proc/nowhere" + std::string(kQuick), {"/proc/nowhere", "--out"});
+}
+
+TEST_F(Cli, AResultThatCannotBeWrittenIsAFailure) {
+  EXPECT_EQ(WEXITSTATUS(std::system("'" TACIT_PROGRAM "' list models >/dev/full 2>/dev/null")), 1);
+  fs::create_directories(path("o/summary.json/in-the-way"));
+  expect_refusal("train --steps 5 --out o" + std::string(kQuick), {"summary.json", "--out"});
 }
 
 TEST_F(Cli, ALossThatExplodesEndsTheRunWithRankAndStep) {

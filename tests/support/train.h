@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "tacit/core/error.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/trainer.h"
 
@@ -91,6 +92,7 @@ inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = bu
     };
     train_rank(me, job, reports[rank]);
   });
+  if (!all_equal(reports)) throw Bug("ranks ended with different weights");
   out.summary = summarize(shared, reports, "finished");
   out.first_loss = first[0];
   return out;

@@ -92,6 +92,24 @@ TEST(FlatModule, AParameterOfAnotherTypeIsRefusedByName) {
   }
 }
 
+TEST(Replicated, FrozenParametersAndBuffersStartAsRankZeros) {
+  std::vector<std::vector<float>> frozen(3);
+  World::threads(3).run([&](Process& me) {
+    nn::Sequential net = small_net(me.rank());
+    net->parameters()[0].set_requires_grad(false);
+    net[1]->as<nn::BatchNorm1d>()->running_mean.fill_(me.rank() + 1);
+    ::torch::optim::SGD optimizer(net->parameters(), ::torch::optim::SGDOptions(0.1));
+    Replicated sync(me, *net, optimizer, "ssgd");
+    auto& mine = frozen[static_cast<std::size_t>(me.rank())];
+    mine = weights(*net);
+    mine.push_back(net[1]->as<nn::BatchNorm1d>()->running_mean[0].item<float>());
+    sync.finish();
+  });
+  EXPECT_EQ(frozen[1], frozen[0]);
+  EXPECT_EQ(frozen[2], frozen[0]);
+  EXPECT_EQ(frozen[0].back(), 1.0F);
+}
+
 TEST(FlatModule, FrozenParametersAreLeftAlone) {
   nn::Sequential net = small_net();
   net->parameters()[0].set_requires_grad(false);

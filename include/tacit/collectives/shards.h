@@ -29,7 +29,10 @@ using ShardRuleMaker = std::function<std::unique_ptr<ShardRule>(Slice part)>;
 // Threads   the trainer's task, or one background exchange at a time.
 class Shards {
  public:
-  // Shard s lives on rank s * size / servers. Throws InvalidConfig for more servers than ranks.
+  // Throws InvalidConfig for more servers than ranks, or less than one.
+  static void check_fit(int servers, int ranks);
+
+  // Shard s lives on rank s * size / servers.
   Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule);
   ~Shards();
   Shards(const Shards&) = delete;

@@ -16,7 +16,8 @@ namespace tacit::torch {
 //
 // Lifetime  the module's tensors share the flat memory and keep it alive; the views end with this object.
 // Threads   one at a time.
-// Errors    InvalidConfig for a parameter that is not a 32-bit float on the CPU.
+// Errors    InvalidConfig that names a trained parameter or float buffer that is not of 32 bits, or any tensor that is
+//           not contiguous on the CPU.
 class FlatModule {
  public:
   explicit FlatModule(::torch::nn::Module& module);
@@ -24,21 +25,26 @@ class FlatModule {
   FloatView params() { return params_view_; }
   FloatView gradient() { return gradient_view_; }
   std::span<const Slice> tensors() const { return slices_; }
-  // Float buffers such as batch-norm statistics, where they are; integer buffers are left alone.
+  // Float buffers such as batch-norm statistics, where they are; integer buffers are not among them.
   std::span<const FloatView> buffers() const { return buffers_; }
+  // What is not trained: frozen parameters and all buffers, as bytes, so that ranks can start alike.
+  std::span<const Bytes> fixed() const { return fixed_; }
 
   // Brings gradients back into the flat buffer that were taken out of it: zero_grad(set_to_none=true) drops
   // the views, and autograd then allocates new memory. Free where nothing was moved.
   void collect_gradients();
 
  private:
+  void keep_fixed(const ::torch::Tensor& t);
+
   ::torch::Tensor flat_params_;
   ::torch::Tensor flat_gradient_;
   std::vector<::torch::Tensor> parameters_;
-  std::vector<::torch::Tensor> gradients_;  // inside flat_gradient_, one per parameter
-  std::vector<::torch::Tensor> buffer_tensors_;
+  std::vector<::torch::Tensor> gradients_;      // inside flat_gradient_, one per parameter
+  std::vector<::torch::Tensor> fixed_tensors_;  // keeps what fixed_ and buffers_ show
   std::vector<Slice> slices_;
   std::vector<FloatView> buffers_;
+  std::vector<Bytes> fixed_;
   FloatView params_view_;
   FloatView gradient_view_;
 };

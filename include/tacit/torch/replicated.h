@@ -27,7 +27,7 @@ class Replicated {
     const StrategyRegistry* strategies = nullptr;  // default: the built-in ones
   };
 
-  // Collective: afterwards every rank has rank 0's weights.
+  // Collective: afterwards every rank has rank 0's parameters, frozen ones too, and buffers.
   Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
              std::string_view strategy);
   Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,

@@ -65,7 +65,10 @@ std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int r
 // Trains one rank to the end. The body of World::run; report is written as the run goes on.
 void train_rank(Process& me, const TrainJob& job, RankReport& report);
 
-// All ranks' reports as one. Throws Bug where a finished run left ranks with different weights.
+// Whether all ranks ended with the same weights, as they must once a strategy has finished.
+bool all_equal(std::span<const RankReport> reports);
+
+// All ranks' reports as one.
 Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status);
 
 }  // namespace tacit

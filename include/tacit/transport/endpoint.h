@@ -2,6 +2,7 @@
 // One rank's end of a transport: reliable, tagged messages to and from every rank, itself included.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,14 +26,17 @@ struct WaitLimits {
 
 // What came, or what was sent.
 struct Arrival {
-  int peer = kAnyRank;
+  int peer;
+  Tag tag;
   ConstBytes data;  // received in place: the filled part of the caller's buffer; borrowed: the transport's
                     // or the sender's memory, readable until the Request is dropped
 };
 
 // A message on its way.
 //
-// Lifetime  dropping one that has not ended cancels it; no buffer is touched afterwards.
+// Lifetime  dropping one that has not ended cancels it; no buffer is touched afterwards. Dropping a send that a peer
+//           has borrowed waits until the peer gives it back; a rank that unwinds an error is lost to its peers first.
+//           Whoever holds a loan and a send of its own drops the loan first, or two ranks wait for each other.
 // Threads   one at a time.
 // Errors    PeerLost, Timeout, Mismatch (a message longer than the buffer), Interrupted.
 class Operation {
@@ -60,8 +64,8 @@ class Endpoint {
   virtual const Ledger& ledger() const = 0;
 
   // This rank cannot go on: whoever waits for it gets PeerLost with this reason. For tasks beside the trainer, whose
-  // errors nobody would see in time.
-  virtual void fail(const std::string& why) = 0;
+  // errors nobody would see in time. The world keeps the error as the cause.
+  virtual void fail(const std::exception_ptr& error) = 0;
 
   virtual Request isend(int peer, Tag tag, ConstBytes data) = 0;
   // Filled in place. peer may be kAnyRank.
@@ -73,5 +77,11 @@ class Endpoint {
 
 // "rank 0 waits for rank 2 in all-reduce 17, part 0": one wording for errors and stall reports.
 std::string describe_wait(int rank, int peer, Tag tag);
+
+// Throws Mismatch, which names both ranks, the exchange and both lengths.
+[[noreturn]] void refuse_length(int rank, const Arrival& arrival, std::size_t expected);
+
+// The message of an error of any type.
+std::string describe(const std::exception_ptr& error);
 
 }  // namespace tacit

@@ -25,8 +25,10 @@ class InprocFabric {
   // gets PeerLost with this reason. Only a failure wakes those who wait for kAnyRank.
   enum class Leave { kDone, kFailed };
   void leave(int rank, Leave how, const std::string& why);
+  // What a rank's Endpoint::fail was given, or null.
+  std::exception_ptr cause(int rank);
 
-  // Every wait of every rank throws Interrupted, now and from now on.
+  // Every wait that would block throws Interrupted, now and from now on, on every rank.
   void interrupt();
 
   class Hub;

@@ -50,7 +50,7 @@ class World {
   // the lowest rank that is not such a loss is rethrown. Once per world.
   void run(const std::function<void(Process&)>& body);
 
-  // Ends every wait of every rank with Interrupted.
+  // Ends every wait that blocks, on every rank, with Interrupted.
   void interrupt();
 
   class Impl;

@@ -12,11 +12,17 @@ FloatView view_of(const ::torch::Tensor& t) {
   return {t.data_ptr<float>(), static_cast<std::size_t>(t.numel())};
 }
 
-void check_parameter(const std::string& name, const ::torch::Tensor& p) {
-  if (p.scalar_type() != ::torch::kFloat32 || !p.device().is_cpu())
-    throw InvalidConfig(
-        "parameter '" + name + "' is " + std::string(p.dtype().name()) + " on " + p.device().str() +
-        "; Tacit trains 32-bit floats on the CPU: convert the module with .to(torch::kFloat32)");
+[[noreturn]] void refuse(const std::string& name, const ::torch::Tensor& t) {
+  throw InvalidConfig("tensor '" + name + "' is " + std::string(t.dtype().name()) + " on " +
+                      t.device().str() + (t.is_contiguous() ? "" : ", not contiguous") +
+                      "; Tacit trains contiguous 32-bit floats on the CPU: convert the module with "
+                      ".to(torch::kFloat32)");
+}
+
+// Floats of 32 bits, or integers where the tensor is not trained.
+void check(const std::string& name, const ::torch::Tensor& t, bool trained) {
+  const bool fits = t.scalar_type() == ::torch::kFloat32 || (!trained && !t.is_floating_point());
+  if (!fits || !t.device().is_cpu() || !t.is_contiguous()) refuse(name, t);
 }
 
 }  // namespace
@@ -24,8 +30,12 @@ void check_parameter(const std::string& name, const ::torch::Tensor& p) {
 FlatModule::FlatModule(::torch::nn::Module& module) {
   std::size_t total = 0;
   for (const auto& entry : module.named_parameters()) {
-    if (!entry.value().requires_grad()) continue;  // frozen
-    check_parameter(entry.key(), entry.value());
+    const bool trained = entry.value().requires_grad();
+    check(entry.key(), entry.value(), trained);
+    if (!trained) {
+      keep_fixed(entry.value());
+      continue;
+    }
     parameters_.push_back(entry.value());
     slices_.push_back({total, static_cast<std::size_t>(entry.value().numel())});
     total += slices_.back().count;
@@ -50,11 +60,16 @@ FlatModule::FlatModule(::torch::nn::Module& module) {
   }
   params_view_ = view_of(flat_params_);
   gradient_view_ = view_of(flat_gradient_);
-  for (const ::torch::Tensor& b : module.buffers()) {
-    if (b.scalar_type() != ::torch::kFloat32 || !b.is_contiguous()) continue;
-    buffer_tensors_.push_back(b);
-    buffers_.push_back(view_of(b));
+  for (const auto& entry : module.named_buffers()) {
+    check(entry.key(), entry.value(), false);
+    keep_fixed(entry.value());
+    if (entry.value().is_floating_point()) buffers_.push_back(view_of(entry.value()));
   }
+}
+
+void FlatModule::keep_fixed(const ::torch::Tensor& t) {
+  fixed_tensors_.push_back(t);
+  fixed_.emplace_back(static_cast<std::byte*>(t.data_ptr()), t.nbytes());
 }
 
 void FlatModule::collect_gradients() {

@@ -36,6 +36,8 @@ class Replicated::Impl {
         worker_(process, flat_, optimizer, options.seed),
         strategy_(make_strategy(options.strategies != nullptr ? *options.strategies : builtin_strategies(),
                                 strategy, process.size())) {
+    // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
+    for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
     strategy_->start(worker_);
   }
 

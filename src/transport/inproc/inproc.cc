@@ -66,6 +66,8 @@ class InprocFabric::Hub {
   const WaitLimits& limits() const { return limits_; }
 
   void leave(int rank, Presence how, const std::string& why);
+  void fail(int rank, const std::exception_ptr& error);
+  std::exception_ptr cause(int rank);
   void interrupt();
 
   // Whether waiting for this peer has become pointless. Cheap: it is asked on every spin.
@@ -118,6 +120,7 @@ class InprocFabric::Hub {
   std::atomic<bool> interrupted_{false};
   Mutex mutex_;
   std::vector<std::string> why_ TACIT_GUARDED_BY(mutex_);
+  std::vector<std::exception_ptr> causes_ TACIT_GUARDED_BY(mutex_);
 };
 
 namespace {
@@ -127,7 +130,7 @@ using Hub = InprocFabric::Hub;
 // The sending side of a message that was delivered before isend returned.
 class SentOperation final : public Operation {
  public:
-  SentOperation(int peer, ConstBytes data) : arrival_{peer, data} {}
+  SentOperation(int peer, Tag tag, ConstBytes data) : arrival_{peer, tag, data} {}
   Arrival wait() override { return arrival_; }
   bool ready_by(Deadline) override { return true; }
 
@@ -150,9 +153,9 @@ class ParcelOperation final : public Operation {
       const MutexLock lock(box.mutex);
       if (std::erase(box.parcels, parcel_) > 0) return;
     }
-    // The receiver is reading our buffer and may be waiting for us in turn: we are on the way out of an
-    // error, so say so first, which ends its wait.
-    hub_.leave(parcel_->from, Presence::kFailed, "it gave up a message in flight");
+    // The receiver is reading our buffer. On the way out of an error it may be waiting for us in turn, so say first
+    // that nothing more comes, which ends its wait.
+    if (std::uncaught_exceptions() > 0) hub_.leave(parcel_->from, Presence::kFailed, "");
     while (!parcel_->released.load()) std::this_thread::yield();
   }
 
@@ -160,7 +163,7 @@ class ParcelOperation final : public Operation {
     const auto done = [&] { return parcel_->released.load(); };
     hub_.wait(parcel_->from, peer_, parcel_->tag, done);
     if (!done()) hub_.give_up(parcel_->from, peer_, parcel_->tag);
-    return {peer_, parcel_->data};
+    return {peer_, parcel_->tag, parcel_->data};
   }
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
@@ -233,13 +236,11 @@ class ReceiveOperation final : public Operation {
     if (!done()) hub_.give_up(rank_, want_.peer, want_.tag);
     // Counted here and not where the sender fills us: its core would have to fetch our counters.
     if (!std::exchange(counted_, true)) ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
-    if (loan_) return {sender_, loan_->data};
+    if (loan_) return {sender_, want_.tag, loan_->data};
     if (length_ > want_.into.size())
-      throw Mismatch("rank " + std::to_string(rank_) + " expected at most " +
-                     std::to_string(want_.into.size()) + " bytes from rank " + std::to_string(sender_) +
-                     " in " + want_.tag.text() + " and was sent " + std::to_string(length_) +
-                     "; do all ranks train the same model?");
-    return {sender_, want_.into.first(length_)};
+      refuse_length(rank_, {sender_, want_.tag, {static_cast<const std::byte*>(nullptr), length_}},
+                    want_.into.size());
+    return {sender_, want_.tag, want_.into.first(length_)};
   }
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
@@ -292,7 +293,7 @@ class InprocEndpoint final : public Endpoint {
   int size() const override { return hub_.size(); }
   Clock& clock() override { return hub_.clock(); }
   const Ledger& ledger() const override { return ledger_; }
-  void fail(const std::string& why) override { hub_.leave(rank_, Presence::kFailed, why); }
+  void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);
@@ -305,19 +306,17 @@ class InprocEndpoint final : public Endpoint {
       const MutexLock lock(box.mutex);
       const auto found =
           std::find_if(box.posted.begin(), box.posted.end(), [&](auto* r) { return r->matches(rank_, tag); });
-      if (found != box.posted.end()) {
-        receiver = *found;
-        box.posted.erase(found);
-      }
+      if (found != box.posted.end()) receiver = *found;
       if (receiver == nullptr || receiver->borrows()) {
         parcel = std::make_shared<Parcel>(rank_, tag, data);
         if (eager) parcel->keep_copy();
       }
+      if (receiver != nullptr) box.posted.erase(found);  // nothing throws from here on
       if (receiver == nullptr) box.parcels.push_back(parcel);
     }
     if (receiver != nullptr && parcel == nullptr) receiver->fill(rank_, data);
     if (receiver != nullptr && parcel != nullptr) receiver->accept(parcel);
-    if (eager || parcel == nullptr) return std::make_unique<SentOperation>(peer, data);
+    if (eager || parcel == nullptr) return std::make_unique<SentOperation>(peer, tag, data);
     return std::make_unique<ParcelOperation>(hub_, peer, std::move(parcel));
   }
 
@@ -349,10 +348,13 @@ Gate::Patience patience_for(int ranks) {
 InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
     : limits_(std::move(limits)), patience_(patience_for(ranks)) {
   if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
+  if (!(limits_.timeout > Seconds(0)) || !(limits_.stall > Seconds(0)))
+    throw InvalidConfig("time-out and stall limit must be positive numbers of seconds");
   if (!limits_.report) limits_.report = report_on_stderr;
   boxes_.resize(static_cast<std::size_t>(ranks));
   presence_.resize(static_cast<std::size_t>(ranks));
   why_.resize(static_cast<std::size_t>(ranks));
+  causes_.resize(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank)
     endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
 }
@@ -363,12 +365,27 @@ void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
   {
     const MutexLock lock(mutex_);
     std::atomic<Presence>& presence = presence_[static_cast<std::size_t>(rank)];
-    if (presence.load() != Presence::kHere) return;  // the first reason is the true one
-    why_[static_cast<std::size_t>(rank)] = why;
+    std::string& reason = why_[static_cast<std::size_t>(rank)];
+    if (reason.empty()) reason = why;  // the first reason is the true one
+    if (presence.load() != Presence::kHere) return;
     presence.store(how);
     if (how == Presence::kFailed) failed_.store(rank);
   }
   for (Mailbox& box : boxes_) box.gate.wake();
+}
+
+void InprocFabric::Hub::fail(int rank, const std::exception_ptr& error) {
+  {
+    const MutexLock lock(mutex_);
+    std::exception_ptr& cause = causes_[static_cast<std::size_t>(rank)];
+    if (!cause) cause = error;
+  }
+  leave(rank, Presence::kFailed, "its agent failed: " + describe(error));
+}
+
+std::exception_ptr InprocFabric::Hub::cause(int rank) {
+  const MutexLock lock(mutex_);
+  return causes_[static_cast<std::size_t>(rank)];
 }
 
 void InprocFabric::Hub::interrupt() {
@@ -380,8 +397,9 @@ void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
   const int gone = peer == kAnyRank ? failed_.load() : peer;
   const MutexLock lock(mutex_);
+  const std::string& why = why_[static_cast<std::size_t>(gone)];
   throw PeerLost(rank, gone,
-                 why_[static_cast<std::size_t>(gone)] + " (" + describe_wait(rank, peer, tag) + ")");
+                 (why.empty() ? "it is failing" : why) + " (" + describe_wait(rank, peer, tag) + ")");
 }
 
 InprocFabric::InprocFabric(int ranks, WaitLimits limits)
@@ -391,6 +409,7 @@ Endpoint& InprocFabric::endpoint(int rank) { return hub_->endpoint(rank); }
 void InprocFabric::leave(int rank, Leave how, const std::string& why) {
   hub_->leave(rank, how == Leave::kDone ? Presence::kDone : Presence::kFailed, why);
 }
+std::exception_ptr InprocFabric::cause(int rank) { return hub_->cause(rank); }
 void InprocFabric::interrupt() { hub_->interrupt(); }
 
 }  // namespace tacit

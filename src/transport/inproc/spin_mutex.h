@@ -18,7 +18,7 @@ inline void spin_pause() {
 #endif
 }
 
-// A lock for sections of some hundred nanoseconds that two ranks meet in all the time: std::mutex would put
+// A lock for sections of a microsecond at most that two ranks meet in all the time: std::mutex would put
 // the second one to sleep, which costs ten times what it waits for (bench/allreduce_bench, 4 KiB).
 class TACIT_THREAD_ANNOTATION(capability("mutex")) SpinMutex {
  public:

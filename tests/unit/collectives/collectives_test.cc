@@ -267,7 +267,8 @@ TEST(Agents, AnswerCallsOfAllRanksWhileTheTrainerDoesNothing) {
 TEST(Agents, AHandlersErrorReachesWhoWaitsForAnAnswer) {
   on_every_comm(2, [](Comm& comm) {
     if (comm.rank() == 1) {
-      const auto agent = comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
+      const auto agent =
+          comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
       EXPECT_THROW(comm.barrier(), PeerLost);  // rank 0 gives up
     } else {
       float reply = 0;
@@ -275,7 +276,8 @@ TEST(Agents, AHandlersErrorReachesWhoWaitsForAnAnswer) {
         comm.call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
         ADD_FAILURE() << "answered";
       } catch (const PeerLost& lost) {
-        EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos) << lost.what();
+        EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos)
+            << lost.what();
       }
     }
   });

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
+#include <span>
 #include <thread>
 
 #include "tacit/core/error.h"
@@ -71,6 +73,44 @@ TEST(World, AnInterruptEndsEveryWait) {
     me.comm().barrier();  // rank 0 never comes
   }),
                Interrupted);
+}
+
+// Ranks that hold loans of each other's buffers while a third one fails: each must give back before it waits for its own.
+TEST(World, RanksInTheMiddleOfALargeExchangeSurviveTheLossOfAThird) {
+  for (const AllReduce algorithm :
+       {AllReduce::kDirect, AllReduce::kRing, AllReduce::kHalvingDoubling, AllReduce::kRecursiveDoubling})
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      World world = World::threads(4, {.limits = {}, .all_reduce = algorithm});
+      std::atomic<int> inside{0};
+      EXPECT_THROW(world.run([&](Process& me) {
+        std::vector<float> x(200'000);
+        if (me.rank() == 3) {
+          while (inside.load() < 3) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(repeat % 4));  // let them get to their waits
+          throw Diverged(3, 0, "on purpose");
+        }
+        inside.fetch_add(1);
+        me.comm().sum(x);
+      }),
+                   Diverged);
+    }
+}
+
+TEST(World, AnAgentsErrorIsTheCauseAndKeepsItsType) {
+  World world = World::threads(2);
+  EXPECT_THROW(world.run([](Process& me) {
+    const auto agent =
+        me.comm().serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
+    float reply = 0;
+    if (me.rank() == 0) me.comm().call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
+    me.comm().barrier();
+  }),
+               Mismatch);
+}
+
+TEST(World, LimitsThatNeverEndAreRefused) {
+  EXPECT_THROW(World::threads(2, {.limits = {Seconds(std::nan("")), Seconds(1), nullptr}}), InvalidConfig);
+  EXPECT_THROW(World::threads(2, {.limits = {Seconds(1), Seconds(0), nullptr}}), InvalidConfig);
 }
 
 TEST(World, AnAgentOfAFailingRankStopsWithIt) {
