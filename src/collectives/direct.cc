@@ -46,8 +46,8 @@ void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
   const int rank = with.rank();
   const int n = with.size();
   if (n == 1) return kernels::scale(factor, x);
-  std::vector<Request>
-      outgoing;  // before incoming: when an error unwinds this, loans must be given back first
+  // Declared in this order: when an error unwinds them, the loans in `incoming` must be given back first.
+  std::vector<Request> outgoing;
   std::vector<Request> incoming(static_cast<std::size_t>(n));
   for (const int peer : peers_of(rank, n)) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
   for (const int peer : peers_of(rank, n))
