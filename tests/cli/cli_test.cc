@@ -134,7 +134,7 @@ TEST_F(Cli, QuietShowsNoProgress) {
 TEST_F(Cli, UnknownNamesAreRefusedWithTheNearestKnownOne) {
   expect_refusal("train --strategy sgsd" + std::string(kQuick), {"sgsd", "'ssgd'"});
   expect_refusal("train --model cnm --data synthetic", {"cnm", "'cnn'"});
-  expect_refusal("train --data fashion-mnits", {"fashion_mnits", "'fashion-mnist'"});
+  expect_refusal("train --data fashion-mnits", {"fashion-mnits", "'fashion-mnist'"});
   expect_refusal("train --optimizer adm", {"adm", "'adam'"});
   expect_refusal("train --schedule cosin", {"'cosine'"});
   expect_refusal("train --stratgy ssgd", {"--stratgy", "'--strategy'"});

@@ -44,7 +44,7 @@ class Registry {
   auto make(std::string_view text, const Build& build) const {
     OptionReader options(Spec::parse(text));
     const Info* info = look_up(options.spec().name);
-    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, options.spec().name, names()));
+    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, text.substr(0, text.find(':')), names()));
     auto made = build(*info, options);
     options.finish();
     return made;
