@@ -176,6 +176,7 @@ class TrainCommand {
             1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, settings_.workers)))) {}
 
   int run() {
+    World::refuse_launchers();
     check(settings_);
     const DataPair data = load_dataset(settings_.data);
     const ModelContext context{data.train.shape, data.train.classes, settings_.train.seed};

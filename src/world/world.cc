@@ -2,6 +2,7 @@
 #include "tacit/world/world.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <system_error>
@@ -155,7 +156,20 @@ World World::threads(int ranks, WorldOptions options) {
   return World(std::make_unique<Impl>(ranks, std::move(options)));
 }
 
+void World::refuse_launchers() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}) {
+    const char* size = std::getenv(name);
+    if (size == nullptr || std::string_view(size) == "1") continue;
+    throw InvalidConfig(
+        std::string(name) + "=" + size +
+        ": a launcher started several processes, and each would train alone, because ranks are "
+        "threads of one process; start one process with --workers N, or unset the variable");
+  }
+}
+
 World World::from_environment(int& argc, char** argv, WorldOptions options) {
+  refuse_launchers();
   return threads(take_workers(argc, argv), std::move(options));
 }
 

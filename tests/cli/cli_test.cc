@@ -164,6 +164,14 @@ TEST_F(Cli, ImpossibleNumbersAreRefused) {
                  {"batch", "25"});
 }
 
+TEST_F(Cli, ALauncherOfSeveralProcessesIsRefusedInsteadOfTrainingAlone) {
+  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  expect_refusal("train --steps 5" + std::string(kQuick), {"OMPI_COMM_WORLD_SIZE=4", "--workers"});
+  setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+  EXPECT_EQ(tacit("train --steps 5 --quiet" + std::string(kQuick)).code, 0);
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+}
+
 TEST_F(Cli, BadFilesAreRefusedAndNothingIsWritten) {
   fs::create_directories(path("mnist"));
   expect_refusal("train --data mnist:path=nowhere --out o", {"nowhere"});

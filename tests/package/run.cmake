@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Installs the build tree into an empty prefix and builds a consumer against it.
 #   cmake -DBUILD=... -DWORK=... -DSOURCE=... -DCOMPONENTS=... -DFLAGS=... -P run.cmake
 file(REMOVE_RECURSE ${WORK})
@@ -9,3 +10,6 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/build -G Ninja -DCMAKE_PRE
     -DCOMPONENTS=${COMPONENTS} "-DCMAKE_CXX_FLAGS=${FLAGS}")
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer)
+if(COMPONENTS MATCHES torch)
+  run(${WORK}/build/torch_consumer)
+endif()

@@ -36,8 +36,10 @@ class World {
  public:
   // Ranks as threads of this process. Throws InvalidConfig for less than one.
   static World threads(int ranks, WorldOptions options = {});
-  // `--workers N` threads, taken out of argv (default 1).
+  // `--workers N` threads, taken out of argv (default 1). Throws InvalidConfig under mpirun, srun or torchrun with more
+  // than one process: each would be a world of its own.
   static World from_environment(int& argc, char** argv, WorldOptions options = {});
+  static void refuse_launchers();
 
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
