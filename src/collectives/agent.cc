@@ -48,6 +48,8 @@ class EndpointAgent final : public Agent {
   EndpointAgent& operator=(const EndpointAgent&) = delete;
 
   ~EndpointAgent() override {
+    // The agent may be waiting for a peer that waits for us.
+    if (std::uncaught_exceptions() > 0) endpoint_.fail(nullptr);
     try {
       stop();
     } catch (...) {  // whoever cares called stop()

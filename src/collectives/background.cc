@@ -44,10 +44,13 @@ class Background::Job {
 
 class Background::Handle final : public Pending {
  public:
-  explicit Handle(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  Handle(std::shared_ptr<Job> job, Endpoint& endpoint) : job_(std::move(job)), endpoint_(endpoint) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() override { job_->wait(); }
+  ~Handle() override {
+    warn_peers(endpoint_);
+    job_->wait();
+  }
   void wait() override {
     if (const std::exception_ptr error = job_->wait()) std::rethrow_exception(error);
   }
@@ -55,15 +58,22 @@ class Background::Handle final : public Pending {
 
  private:
   std::shared_ptr<Job> job_;
+  Endpoint& endpoint_;
 };
 
-Background::Background(Tasks& tasks, Comm& comm) : tasks_(tasks), queue_(tasks) {
+void Background::warn_peers(Endpoint& endpoint) {
+  if (std::uncaught_exceptions() > 0) endpoint.fail(nullptr);
+}
+
+Background::Background(Tasks& tasks, Endpoint& endpoint, Comm& comm)
+    : tasks_(tasks), endpoint_(endpoint), queue_(tasks) {
   task_ = tasks_.spawn("tacit-exchange", [this, &comm] {
     while (const std::shared_ptr<Job> job = queue_.get()) job->run(comm);
   });
 }
 
 Background::~Background() {
+  warn_peers(endpoint_);
   queue_.put(nullptr);
   task_->join();
 }
@@ -71,7 +81,7 @@ Background::~Background() {
 std::unique_ptr<Pending> Background::start(std::function<void(Comm&)> fn) {
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
   queue_.put(job);
-  return std::make_unique<Handle>(std::move(job));
+  return std::make_unique<Handle>(std::move(job), endpoint_);
 }
 
 }  // namespace tacit

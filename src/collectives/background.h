@@ -8,14 +8,15 @@
 #include "tacit/collectives/comm.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/tasks.h"
+#include "tacit/transport/endpoint.h"
 
 namespace tacit {
 
 // Threads   start() from one task at a time.
-// Lifetime  the destructor lets started exchanges end. `comm` must outlive it.
+// Lifetime  the destructor lets started exchanges end. endpoint and comm must outlive it.
 class Background {
  public:
-  Background(Tasks& tasks, Comm& comm);
+  Background(Tasks& tasks, Endpoint& endpoint, Comm& comm);
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -25,7 +26,11 @@ class Background {
  private:
   class Job;
   class Handle;
+  // Waits for peers are about to happen inside a destructor: if an error is unwinding, tell them first.
+  static void warn_peers(Endpoint& endpoint);
+
   Tasks& tasks_;
+  Endpoint& endpoint_;
   Channel<std::shared_ptr<Job>> queue_;  // null ends the task
   std::unique_ptr<Task> task_;
 };

@@ -72,7 +72,7 @@ class EndpointComm final : public Comm {
     if (!background_) {
       TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has a background");
       behind_ = make_endpoint_comm(endpoint_, tasks_, Tag::Lane::kBackground, algorithm_);
-      background_ = std::make_unique<Background>(tasks_, *behind_);
+      background_ = std::make_unique<Background>(tasks_, endpoint_, *behind_);
     }
     return background_->start(std::move(fn));
   }

@@ -64,7 +64,8 @@ class Endpoint {
   virtual const Ledger& ledger() const = 0;
 
   // This rank cannot go on: whoever waits for it gets PeerLost with this reason. For tasks beside the trainer, whose
-  // errors nobody would see in time. The world keeps the error as the cause.
+  // errors nobody would see in time; the world keeps the error as the cause. And, with null, for whoever must wait for
+  // peers while it unwinds an error, because they may be waiting for this rank.
   virtual void fail(const std::exception_ptr& error) = 0;
 
   virtual Request isend(int peer, Tag tag, ConstBytes data) = 0;

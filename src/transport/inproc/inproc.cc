@@ -155,7 +155,7 @@ class ParcelOperation final : public Operation {
     }
     // The receiver is reading our buffer. On the way out of an error it may be waiting for us in turn, so say first
     // that nothing more comes, which ends its wait.
-    if (std::uncaught_exceptions() > 0) hub_.leave(parcel_->from, Presence::kFailed, "");
+    if (std::uncaught_exceptions() > 0) hub_.fail(parcel_->from, nullptr);
     while (!parcel_->released.load()) std::this_thread::yield();
   }
 
@@ -375,12 +375,12 @@ void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
 }
 
 void InprocFabric::Hub::fail(int rank, const std::exception_ptr& error) {
-  {
+  if (error) {
     const MutexLock lock(mutex_);
     std::exception_ptr& cause = causes_[static_cast<std::size_t>(rank)];
     if (!cause) cause = error;
   }
-  leave(rank, Presence::kFailed, "its agent failed: " + describe(error));
+  leave(rank, Presence::kFailed, error ? "its agent failed: " + describe(error) : "");
 }
 
 std::exception_ptr InprocFabric::Hub::cause(int rank) {

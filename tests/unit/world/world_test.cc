@@ -135,6 +135,17 @@ TEST(World, ABackgroundExchangeOfALostPeerEnds) {
                Diverged);
 }
 
+TEST(World, ARankThatFailsBesideABackgroundExchangeDoesNotWaitForWhoWaitsForIt) {
+  World world = World::threads(2);
+  EXPECT_THROW(world.run([](Process& me) {
+    std::vector<float> x(100'000);
+    if (me.rank() == 1) return me.comm().barrier();  // never starts the exchange that rank 0 started
+    const auto pending = me.comm().start([&](Comm& c) { c.sum(x); });
+    throw Diverged(0, 0, "on purpose");
+  }),
+               Diverged);
+}
+
 TEST(World, LessThanOneRankIsRefused) {
   EXPECT_THROW(World::threads(0), InvalidConfig);
   EXPECT_THROW(World::threads(-3), InvalidConfig);
