@@ -24,8 +24,11 @@ constexpr int kMostDirectRanks = 16;
 constexpr std::size_t kSmallBytes = std::size_t{16} * 1024;
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
 constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
-// What one direct all-reduce works on at a time, in floats: small enough for the caches of the ranks.
-constexpr std::size_t kSegment = (std::size_t{1} << 20) / sizeof(float);
+// What one direct all-reduce works on at a time, in floats. While the vectors of a few ranks fit into a shared cache,
+// small segments keep them there; once they do not, large ones cost fewer rounds (bench/allreduce_bench).
+constexpr std::size_t kCachedVector = (std::size_t{8} << 20U) / sizeof(float);
+constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
+constexpr std::size_t kLargeSegment = (std::size_t{4} << 20U) / sizeof(float);
 
 class EndpointComm final : public Comm {
  public:
@@ -97,8 +100,9 @@ class EndpointComm final : public Comm {
 
   // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it.
   void direct_all_reduce(FloatView x, float factor) {
-    for (std::size_t at = 0; at < x.size(); at += kSegment) {
-      const FloatView segment = part(x, {at, std::min(kSegment, x.size() - at)});
+    const std::size_t step = x.size() <= kCachedVector ? kSmallSegment : kLargeSegment;
+    for (std::size_t at = 0; at < x.size(); at += step) {
+      const FloatView segment = part(x, {at, std::min(step, x.size() - at)});
       Exchange with = next(Channel::kAllReduce);
       direct_reduce_scatter(with, segment, factor);
       direct_all_gather(with, segment);

@@ -3,8 +3,10 @@
 // -ffp-contract=off: otherwise targets that have a fused multiply-add would round differently from the rest.
 #include "tacit/core/kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -14,6 +16,7 @@
 #define HWY_TARGET_INCLUDE "core/kernels.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway wants it.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -192,6 +195,18 @@ void momentum_sgd(const SgdStep& step, const float* g, float* v, float* x, std::
   });
 }
 
+void stream(const std::uint8_t* from, std::uint8_t* to, std::size_t n) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  // Streamed stores want aligned addresses: a cache line fits every vector.
+  const std::size_t head = std::min(n, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64);
+  std::memcpy(to, from, head);
+  std::size_t i = head;
+  for (; i + lanes <= n; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  std::memcpy(to + i, from + i, n - i);
+  hwy::FlushStream();
+}
+
 // NOLINTNEXTLINE(readability-function-size): four vectors, their length and the rule
 void adam(const AdamStep& step, const float* g, float* m, float* v, float* x, std::size_t n) {
   for_lanes(n, [=](auto d, std::size_t i) HWY_ATTR {
@@ -233,6 +248,7 @@ HWY_EXPORT(max_abs);
 HWY_EXPORT(plain_sgd);
 HWY_EXPORT(momentum_sgd);
 HWY_EXPORT(adam);
+HWY_EXPORT(stream);
 
 void check_equal(std::size_t a, std::size_t b) {
   TACIT_CHECK(a == b, "a kernel got views of " + std::to_string(a) + " and " + std::to_string(b) + " floats");
@@ -276,6 +292,14 @@ void average(ConstFloatView x, FloatView y) {
 void lerp(float w, ConstFloatView x, FloatView y) {
   check_equal(x.size(), y.size());
   HWY_DYNAMIC_DISPATCH(lerp)(w, x.data(), y.data(), y.size());
+}
+
+void stream_copy(ConstBytes from, Bytes to) {
+  TACIT_CHECK(from.size() == to.size(), "stream_copy: sizes differ");
+  if (from.empty()) return;
+  HWY_DYNAMIC_DISPATCH(stream)
+  (reinterpret_cast<const std::uint8_t*>(from.data()), reinterpret_cast<std::uint8_t*>(to.data()),
+   from.size());
 }
 
 double dot(ConstFloatView x, ConstFloatView y) {

@@ -22,6 +22,9 @@ void axpby(float a, ConstFloatView x, float b, FloatView y);         // y <- a x
 void average(ConstFloatView x, FloatView y);                         // y <- (x + y) / 2
 void lerp(float w, ConstFloatView x, FloatView y);                   // y <- y + w (x - y)
 
+// to <- from, past the caches: for bytes that another core reads next, or that would push out what this one needs.
+void stream_copy(ConstBytes from, Bytes to);
+
 double dot(ConstFloatView x, ConstFloatView y);
 double sum_of(ConstFloatView x);
 double norm2(ConstFloatView x);                        // Euclidean

@@ -126,7 +126,7 @@ TEST(AllReduceCost, RecursiveDoublingSendsTheWholeVectorOncePerRound) {
 }
 
 TEST(AllReduceCost, LargeVectorsGoInSegmentsWithoutMoreBytes) {
-  const std::size_t count = 3 << 18U;  // 3 MiB: three segments
+  const std::size_t count = 3 << 20U;  // 12 MiB: three segments
   const Traffic t = sent_by(1, 4, count, AllReduce::kDirect);
   EXPECT_EQ(t.payload, 2 * 3 * (count / 4) * kFloat);
   EXPECT_EQ(t.messages, 3U * 6U);

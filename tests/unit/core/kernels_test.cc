@@ -351,5 +351,18 @@ TEST(Kernels, RefuseStateOfAnotherSize) {
   EXPECT_THROW(adam_step({}, three, three, four, three), Bug);
 }
 
+TEST(Kernels, StreamCopyMovesEveryByteAtEveryAlignment) {
+  for (const std::size_t size : {0U, 1U, 63U, 64U, 65U, 1000U, 100'003U})
+    for (const std::size_t shift : {0U, 1U, 4U, 33U}) {
+      std::vector<std::byte> from(size + shift);
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
+      std::vector<std::byte> to(size + 2 * shift + 1, std::byte{0xEE});
+      stream_copy(ConstBytes(from).subspan(shift), Bytes(to).subspan(2 * shift, size));
+      EXPECT_TRUE(std::equal(from.begin() + static_cast<std::ptrdiff_t>(shift), from.end(),
+                             to.begin() + static_cast<std::ptrdiff_t>(2 * shift)));
+      EXPECT_EQ(to.back(), std::byte{0xEE});
+    }
+}
+
 }  // namespace
 }  // namespace tacit::kernels
