@@ -138,7 +138,7 @@ void check(const Settings& s) {
   for (const auto& [name, seconds] : {std::pair{"--timeout", s.timeout}, std::pair{"--stall", s.stall}})
     if (!(seconds > 0))
       throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
-  if (!(s.train.lr > 0))
+  if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
   make_strategy(builtin_strategies(), s.train.strategy, s.workers);
   make_optimizer(s.train.optimizer);

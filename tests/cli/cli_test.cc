@@ -158,6 +158,7 @@ TEST_F(Cli, ImpossibleNumbersAreRefused) {
   expect_refusal("train --epochs 0", {"--epochs"});
   expect_refusal("train --steps -5", {"--steps"});
   expect_refusal("train --lr nan", {"--lr"});
+  expect_refusal("train --lr inf", {"--lr"});
   expect_refusal("train --timeout nan", {"--timeout"});
   expect_refusal("train --log-every 0", {"--log-every"});
   expect_refusal("train --workers 4 --data synthetic:samples=100 --model logistic --batch 64",

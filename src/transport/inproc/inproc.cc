@@ -13,52 +13,13 @@
 #include <vector>
 
 #include "tacit/core/error.h"
-#include "tacit/core/kernels.h"
 #include "tacit/core/mutex.h"
-#include "transport/inproc/gate.h"
-#include "transport/inproc/spin_mutex.h"
+#include "transport/inproc/mailbox.h"
 
 namespace tacit {
 namespace {
 
-// Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce_bench).
-constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;
-
-// From here on a message goes past the caches: the sender does not need it again, and what a core has written is slow to
-// read from another one's cache (bench/allreduce_bench, 16 MiB on 4 ranks).
-constexpr std::size_t kStreamBytes = std::size_t{512} * 1024;
-
-void move_bytes(ConstBytes from, Bytes to) {
-  from.size() > kStreamBytes ? kernels::stream_copy(from, to) : copy(from, to);
-}
-
 void report_on_stderr(const std::string& line) { std::cerr << "tacit: " + line + "\n"; }
-
-// A message that found no posted receive. Owned by the sender's operation, the queue, and the borrower, of
-// which any may be the last.
-struct Parcel {
-  Parcel(int sender, Tag what, ConstBytes bytes) : from(sender), tag(what), data(bytes) {}
-  const int from;
-  const Tag tag;
-  ConstBytes data;
-  std::vector<std::byte> copy;        // what data points to, for a small message
-  std::atomic<bool> released{false};  // the receiver no longer reads data
-  void keep_copy() {
-    copy.assign(data.begin(), data.end());
-    data = copy;
-  }
-};
-
-class ReceiveOperation;
-
-// What waits at one rank: messages nobody asked for yet, and receives nobody answered yet. At most one of
-// the two has an entry for any (peer, tag).
-struct Mailbox {
-  SpinMutex mutex;
-  std::vector<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
-  std::vector<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
-  Gate gate;
-};
 
 enum class Presence { kHere, kDone, kFailed };
 
@@ -185,6 +146,9 @@ class ParcelOperation final : public Operation {
   const std::shared_ptr<Parcel> parcel_;
 };
 
+}  // namespace
+
+// The receiving side; Mailbox knows it by name.
 class ReceiveOperation final : public Operation {
  public:
   // Without a buffer the message is borrowed.
@@ -293,6 +257,8 @@ class ReceiveOperation final : public Operation {
   std::atomic<bool> arrived_{false};  // publishes the three above
   bool counted_ = false;              // the owner's
 };
+
+namespace {
 
 class InprocEndpoint final : public Endpoint {
  public:

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Where messages and receives of one rank meet.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "tacit/core/kernels.h"
+#include "tacit/core/views.h"
+#include "tacit/transport/tag.h"
+#include "transport/inproc/gate.h"
+#include "transport/inproc/spin_mutex.h"
+
+namespace tacit {
+
+// Up to here a copy costs less than making the sender wait for the receiver (bench/allreduce_bench).
+constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;
+
+// From here on a message goes past the caches: the sender does not need it again, and what a core has written is slow to
+// read from another one's cache (bench/allreduce_bench, 16 MiB on 4 ranks).
+constexpr std::size_t kStreamBytes = std::size_t{512} * 1024;
+
+inline void move_bytes(ConstBytes from, Bytes to) {
+  from.size() > kStreamBytes ? kernels::stream_copy(from, to) : copy(from, to);
+}
+
+// A message that found no posted receive. Owned by the sender's operation, the queue, and the borrower, of
+// which any may be the last.
+struct Parcel {
+  Parcel(int sender, Tag what, ConstBytes bytes) : from(sender), tag(what), data(bytes) {}
+  const int from;
+  const Tag tag;
+  ConstBytes data;
+  std::vector<std::byte> copy;        // what data points to, for a small message
+  std::atomic<bool> released{false};  // the receiver no longer reads data
+  void keep_copy() {
+    copy.assign(data.begin(), data.end());
+    data = copy;
+  }
+};
+
+class ReceiveOperation;
+
+// What waits at one rank: messages nobody asked for yet, and receives nobody answered yet. At most one of
+// the two has an entry for any (peer, tag).
+struct Mailbox {
+  SpinMutex mutex;
+  std::vector<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
+  std::vector<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
+  Gate gate;
+};
+
+}  // namespace tacit
