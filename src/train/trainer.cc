@@ -90,7 +90,7 @@ class RankTrainer {
   void require_finite(double loss, const char* name, std::int64_t t) const {
     if (std::isfinite(loss)) return;
     throw Diverged(me_.rank(), t,
-                   std::string("the ") + name + " is " + std::to_string(loss) +
+                   std::string("the ") + name + " is " + (std::isnan(loss) ? "not a number" : "infinite") +
                        "; lower --lr, warm it up with --schedule, or look at the data");
   }
 
