@@ -19,34 +19,31 @@ namespace {
 struct Row {
   std::string name;
   std::string summary;
-  std::string source;
+  std::string paper;
 };
 
-const std::vector<std::string> kLists{"strategies", "models", "datasets", "optimizers", "schedules"};
-
-std::vector<Row> rows_of(const std::string& what) {
+template <class Info>
+std::vector<Row> rows_of(const Registry<Info>& registry) {
   std::vector<Row> rows;
-  const ModelRegistry models = all_models(1);
-  if (what == kLists[0])
-    for (const auto& i : builtin_strategies().all()) rows.push_back({i.name, i.summary, i.paper});
-  else if (what == kLists[1])
-    for (const auto& i : models.all()) rows.push_back({i.name, i.summary, i.paper});
-  else if (what == kLists[2])
-    for (const auto& i : builtin_datasets().all()) rows.push_back({i.name, i.summary, i.source});
-  else if (what == kLists[3])
-    for (const auto& i : builtin_optimizers().all()) rows.push_back({i.name, i.summary, i.paper});
-  else if (what == kLists[4])
-    for (const auto& i : builtin_schedules().all()) rows.push_back({i.name, i.summary, i.paper});
-  else
-    throw InvalidConfig(unknown_name("list", what, kLists));
+  for (const Info& i : registry.all()) rows.push_back({i.name, i.summary, i.paper});
   return rows;
 }
 
+std::vector<Row> rows_named(const std::string& what) {
+  if (what == "strategies") return rows_of(builtin_strategies());
+  if (what == "models") return rows_of(all_models(1));
+  if (what == "datasets") return rows_of(builtin_datasets());
+  if (what == "optimizers") return rows_of(builtin_optimizers());
+  if (what == "schedules") return rows_of(builtin_schedules());
+  const std::vector<std::string> known{"strategies", "models", "datasets", "optimizers", "schedules"};
+  throw InvalidConfig(unknown_name("list", what, known));
+}
+
 int run(const std::string& what, bool json) {
-  const std::vector<Row> rows = rows_of(what);
+  const std::vector<Row> rows = rows_named(what);
   if (json) {
     auto out = nlohmann::ordered_json::array();
-    for (const Row& r : rows) out.push_back({{"name", r.name}, {"summary", r.summary}, {"paper", r.source}});
+    for (const Row& r : rows) out.push_back({{"name", r.name}, {"summary", r.summary}, {"paper", r.paper}});
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
@@ -57,7 +54,7 @@ int run(const std::string& what, bool json) {
     summary_width = std::max(summary_width, r.summary.size());
   }
   for (const Row& r : rows)
-    fmt::print("{:<{}}  {:<{}}  {}\n", r.name, name_width, r.summary, summary_width, r.source);
+    fmt::print("{:<{}}  {:<{}}  {}\n", r.name, name_width, r.summary, summary_width, r.paper);
   return 0;
 }
 

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "tacit/collectives/shards.h"
-#include "tacit/core/error.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {

@@ -83,7 +83,7 @@ class Sampler {
 struct DatasetInfo {
   std::string name;
   std::string summary;  // one line
-  std::string source;   // where it is described
+  std::string paper;    // or where else it is described
   std::function<DataPair(OptionReader&)> load;
 };
 

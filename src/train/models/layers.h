@@ -85,4 +85,46 @@ inline ConstFloatView sample(const Batch& batch, std::size_t i) {
   return ConstFloatView(batch.images).subspan(i * batch.shape.size(), batch.shape.size());
 }
 
+// A model that scores classes: the loop over a batch, for layers that handle one sample. Memory of weights, gradient
+// and scores is here; the derived class says where its layers lie.
+class SoftmaxModel : public Model {
+ public:
+  FloatView params() final { return params_; }
+  FloatView gradient() final { return gradient_; }
+
+  double compute_gradient(const Batch& batch) final {
+    std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+    double loss = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      forward(sample(batch, i));
+      loss += softmax(scores_, batch.labels[i]);
+      scores_[static_cast<std::size_t>(batch.labels[i])] -= 1.0F;  // d loss / d scores
+      backward(sample(batch, i));
+    }
+    kernels::scale(1.0F / static_cast<float>(batch.size()), gradient_);
+    return loss / static_cast<double>(batch.size());
+  }
+
+  Score evaluate(const Batch& batch) final {
+    Score score;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      forward(sample(batch, i));
+      tally(scores_, batch.labels[i], score);
+    }
+    return score;
+  }
+
+ protected:
+  SoftmaxModel(std::size_t parameters, std::size_t classes)
+      : params_(parameters), gradient_(parameters), scores_(classes) {}
+
+  virtual void forward(ConstFloatView x) = 0;  // fills scores_
+  virtual void backward(
+      ConstFloatView x) = 0;  // adds to gradient_; scores_ hold d loss / d scores of forward(x)
+
+  std::vector<float> params_;  // zero at first
+  std::vector<float> gradient_;
+  std::vector<float> scores_;
+};
+
 }  // namespace tacit

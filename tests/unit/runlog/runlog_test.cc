@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/refusal.h"
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/events.h"
@@ -18,6 +19,8 @@
 
 namespace tacit {
 namespace {
+
+using test::refusal;
 
 namespace fs = std::filesystem;
 using test::TempDir;
@@ -76,16 +79,6 @@ std::string text_of(const fs::path& file) {
 void write_text(const fs::path& file, const std::string& text) {
   std::ofstream out(file);
   out << text;
-}
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const InvalidConfig& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(RunLog, TheStartOfARunIsReadBackFieldByField) {

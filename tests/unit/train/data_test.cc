@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "support/refusal.h"
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -21,6 +22,8 @@
 namespace tacit {
 namespace {
 
+using test::refusal;
+
 namespace fs = std::filesystem;
 using FileBytes = std::vector<std::uint8_t>;
 using test::TempDir;
@@ -29,20 +32,6 @@ constexpr int kClasses = 10;
 constexpr std::uint32_t kImagesMagic = 0x803;
 constexpr std::uint32_t kLabelsMagic = 0x801;
 constexpr std::size_t kCifarImage = 3072;
-
-// The message of the InvalidConfig that `action` throws, checked to be one line.
-template <class Action>
-std::string refusal(Action action) {
-  try {
-    action();
-  } catch (const InvalidConfig& error) {
-    const std::string what = error.what();
-    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
-    return what;
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
@@ -355,7 +344,7 @@ TEST(Datasets, HaveDifferentNamesAndAreDescribed) {
   for (const DatasetInfo& each : builtin_datasets().all()) {
     EXPECT_TRUE(names.insert(canonical(each.name)).second) << each.name;
     EXPECT_FALSE(each.summary.empty()) << each.name;
-    EXPECT_FALSE(each.source.empty()) << each.name;
+    EXPECT_FALSE(each.paper.empty()) << each.name;
   }
   EXPECT_EQ(names.size(), builtin_datasets().names().size());
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/refusal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/rng.h"
 #include "tacit/train/model.h"
@@ -269,12 +270,7 @@ TEST(Scores, AddUp) {
 }
 
 std::string refusal(const std::string& spec) {
-  try {
-    make(spec);
-  } catch (const InvalidConfig& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal([&] { make(spec); });
 }
 
 TEST(BuiltinModels, AreTheseThree) {

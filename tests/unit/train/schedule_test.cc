@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "support/refusal.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -19,12 +20,7 @@ double at(const std::string& spec, std::int64_t t, std::int64_t total = kTotal) 
 }
 
 std::string refusal(const std::string& spec) {
-  try {
-    make_schedule(spec);
-  } catch (const InvalidConfig& e) {
-    return e.what();
-  }
-  return "accepted";
+  return test::refusal([&] { make_schedule(spec); });
 }
 
 TEST(Schedules, ConstantIsOne) {

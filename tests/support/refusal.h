@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tacit/core/error.h"
+
+namespace tacit::test {
+
+// The message of the InvalidConfig that `call` throws, checked to be one line; a call that is not refused is a failure.
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const InvalidConfig& error) {
+    const std::string what = error.what();
+    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    return what;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+}  // namespace tacit::test
