@@ -137,7 +137,9 @@ void World::Impl::run(const std::function<void(Process&)>& body) {
     } catch (...) {
       errors[i] = std::current_exception();
     }
-    if (const std::exception_ptr cause = fabric_.cause(static_cast<int>(i))) errors[i] = cause;
+    // An agent's error explains the trainer's PeerLost, never an error of the trainer's own.
+    const std::exception_ptr cause = fabric_.cause(static_cast<int>(i));
+    if (cause && (!errors[i] || is_consequence(errors[i]))) errors[i] = cause;
   }
   rethrow_cause(errors);
 }

@@ -352,6 +352,8 @@ void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
 void InprocFabric::Hub::fail(int rank, const std::exception_ptr& error) {
   if (error) {
     const MutexLock lock(mutex_);
+    // A rank that has failed already wakes its own agents with PeerLost; that is no cause.
+    if (presence_[static_cast<std::size_t>(rank)].load() == Presence::kFailed) return;
     std::exception_ptr& cause = causes_[static_cast<std::size_t>(rank)];
     if (!cause) cause = error;
   }

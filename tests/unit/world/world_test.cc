@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tacit/transport/inproc.h"
 #include "tacit/world/world.h"
 
 #include <gtest/gtest.h>
@@ -121,6 +122,13 @@ TEST(World, AnAgentOfAFailingRankStopsWithIt) {
     me.comm().barrier();
   }),
                Diverged);
+}
+
+TEST(World, WhatAFailingRankDoesToItsOwnAgentsIsNotTheCause) {
+  InprocFabric fabric(2);
+  fabric.endpoint(0).fail(nullptr);
+  fabric.endpoint(0).fail(std::make_exception_ptr(PeerLost(0, 0, "it is failing")));
+  EXPECT_EQ(fabric.cause(0), nullptr);
 }
 
 TEST(World, ABackgroundExchangeOfALostPeerEnds) {
