@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Ranks as processes on any number of machines, over TCP: one connection per pair of ranks, opened at the start, TLS
+// 1.3 with a job key. docs/wire-format.md gives every byte.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tacit/transport/fabric.h"
+#include "tacit/transport/job_key.h"
+
+namespace tacit {
+
+struct TcpOptions {
+  int rank = 0;
+  int size = 1;
+  // Where the ranks meet: tcp://HOST:PORT, where rank 0 listens, or file://PATH on a disk that all ranks see, where rank
+  // 0 writes its address.
+  std::string rendezvous;
+  std::string job = "tacit";  // ranks of another job are refused
+  // Without a key ranks meet on loopback only, unless insecure_plaintext says that the network is closed.
+  std::optional<JobKey> key;
+  bool insecure_plaintext = false;
+  int listener = -1;        // rank 0: a socket that listens already, taken over; -1: make one
+  int local_ranks = 0;      // ranks on this machine; 0: unknown. Spinning pays while each has a core
+  Seconds start_limit{60};  // until all ranks have met
+  Seconds lost_after{10};   // a peer that is silent for so long is lost
+  WaitLimits limits;
+};
+
+// Meets the other ranks and connects to each. Throws InvalidConfig for what the user can mend (an address that does not
+// resolve, a port in use, a second rank 1), Timeout with the missing ranks, Mismatch where this rank was refused.
+std::unique_ptr<Fabric> open_tcp(TcpOptions options);
+
+}  // namespace tacit
