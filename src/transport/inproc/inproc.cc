@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <iostream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,11 +14,10 @@
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
 #include "transport/inproc/mailbox.h"
+#include "transport/limits.h"
 
 namespace tacit {
 namespace {
-
-void report_on_stderr(const std::string& line) { std::cerr << "tacit: " + line + "\n"; }
 
 enum class Presence { kHere, kDone, kFailed };
 
@@ -52,26 +50,12 @@ class InprocFabric::Hub {
   template <class Done>
   void wait(int rank, int peer, Tag tag, const Done& done) {
     const auto over = [&] { return done() || hopeless(peer); };
-    Gate& gate = box(rank).gate;
-    if (peer == kAnyRank) {
-      gate.wait_until(over, patience_, kNever);
-      return;
-    }
-    const Seconds start = clock_.now();
-    Seconds mark = limits_.stall;
     Gate::Patience patience = patience_;
-    while (!gate.wait_until(over, patience, start + std::min(mark, limits_.timeout))) {
-      const Seconds waited = clock_.now() - start;
-      if (waited >= limits_.timeout)
-        throw Timeout(describe_wait(rank, peer, tag) + ": nothing for " + std::to_string(waited.count()) +
-                      " s, which is the limit; find out what that rank does, or raise the time-out");
-      if (waited >= mark) {
-        limits_.report(describe_wait(rank, peer, tag) + ", for " + std::to_string(waited.count()) +
-                       " s so far");
-        mark *= 2;
-      }
+    wait_within(limits_, clock_, rank, peer, tag, [&](Deadline deadline) {
+      const bool ended = box(rank).gate.wait_until(over, patience, deadline);
       patience = {};
-    }
+      return ended;
+    });
   }
   template <class Done>
   bool ready_by(int rank, int peer, const Done& done, Deadline deadline) {
@@ -321,11 +305,8 @@ Gate::Patience patience_for(int ranks) {
 }  // namespace
 
 InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
-    : limits_(std::move(limits)), patience_(patience_for(ranks)) {
+    : limits_(checked(std::move(limits))), patience_(patience_for(ranks)) {
   if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
-  if (!(limits_.timeout > Seconds(0)) || !(limits_.stall > Seconds(0)))
-    throw InvalidConfig("time-out and stall limit must be positive numbers of seconds");
-  if (!limits_.report) limits_.report = report_on_stderr;
   boxes_.resize(static_cast<std::size_t>(ranks));
   presence_.resize(static_cast<std::size_t>(ranks));
   why_.resize(static_cast<std::size_t>(ranks));

@@ -9,8 +9,8 @@
 #include "tacit/core/kernels.h"
 #include "tacit/core/views.h"
 #include "tacit/transport/tag.h"
-#include "transport/inproc/gate.h"
-#include "transport/inproc/spin_mutex.h"
+#include "transport/gate.h"
+#include "transport/spin_mutex.h"
 
 namespace tacit {
 

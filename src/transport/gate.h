@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "tacit/core/clock.h"
-#include "transport/inproc/spin_mutex.h"
+#include "transport/spin_mutex.h"
 
 namespace tacit {
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// How long a rank waits for a named peer, and what it says meanwhile: the same in every transport.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "tacit/core/error.h"
+#include "tacit/transport/endpoint.h"
+
+namespace tacit {
+
+// The limits with a place to report to; throws InvalidConfig for limits that are none.
+WaitLimits checked(WaitLimits limits);
+
+// wait_until(deadline) waits for the end of the wait and says whether it came. It is called again after every stall
+// report, until it says yes; past the limit this throws Timeout. A wait for kAnyRank is idle and has no limit.
+template <class WaitUntil>
+void wait_within(const WaitLimits& limits, Clock& clock, int rank, int peer, Tag tag,
+                 const WaitUntil& wait_until) {
+  if (peer == kAnyRank) {
+    while (!wait_until(kNever)) {
+    }
+    return;
+  }
+  const Seconds start = clock.now();
+  Seconds mark = limits.stall;
+  while (!wait_until(start + std::min(mark, limits.timeout))) {
+    const Seconds waited = clock.now() - start;
+    if (waited >= limits.timeout)
+      throw Timeout(describe_wait(rank, peer, tag) + ": nothing for " + std::to_string(waited.count()) +
+                    " s, which is the limit; find out what that rank does, or raise the time-out");
+    if (waited >= mark) {
+      limits.report(describe_wait(rank, peer, tag) + ", for " + std::to_string(waited.count()) + " s so far");
+      mark *= 2;
+    }
+  }
+}
+
+}  // namespace tacit
