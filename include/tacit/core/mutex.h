@@ -18,6 +18,7 @@ namespace tacit {
 class TACIT_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() TACIT_THREAD_ANNOTATION(acquire_capability()) { inner_.lock(); }
+  bool try_lock() TACIT_THREAD_ANNOTATION(try_acquire_capability(true)) { return inner_.try_lock(); }
   void unlock() TACIT_THREAD_ANNOTATION(release_capability()) { inner_.unlock(); }
 
  private:

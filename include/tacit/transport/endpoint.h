@@ -34,8 +34,9 @@ struct Arrival {
 
 // A message on its way.
 //
-// Lifetime  dropping one that has not ended cancels it; no buffer is touched afterwards. Dropping a send that a peer
-//           has borrowed waits until the peer gives it back; a rank that unwinds an error is lost to its peers first.
+// Lifetime  dropping one that has not ended cancels it; no buffer is touched afterwards. A send that is under way may
+//           still arrive, whole, from a copy. Dropping a send that a peer has borrowed waits until the peer gives it
+//           back; a rank that unwinds an error is lost to its peers first.
 //           Whoever holds a loan and a send of its own drops the loan first, or two ranks wait for each other.
 // Threads   one at a time.
 // Errors    PeerLost, Timeout, Mismatch (a message longer than the buffer), Interrupted.

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tacit {
@@ -30,10 +31,20 @@ class Tag {
     kControl,     // evaluation and bookkeeping: not part of what an algorithm costs
   };
   static constexpr int kLanes = 3;
+  static constexpr int kChannels = 9;
 
   constexpr Tag(Channel channel, Lane lane, std::uint32_t step, std::uint16_t part = 0)
       : bits_(std::uint64_t{static_cast<std::uint8_t>(channel)} << 56U |
               std::uint64_t{static_cast<std::uint8_t>(lane)} << 48U | std::uint64_t{step} << 16U | part) {}
+
+  // What bits() gave; nothing for bits that no tag has.
+  static constexpr std::optional<Tag> from_bits(std::uint64_t bits) {
+    const std::uint64_t channel = bits >> 56U;
+    const std::uint64_t lane = (bits >> 48U) & 0xFFU;
+    if (channel < 1 || channel > kChannels || lane >= kLanes) return std::nullopt;
+    return Tag(static_cast<Channel>(channel), static_cast<Lane>(lane), static_cast<std::uint32_t>(bits >> 16U),
+               static_cast<std::uint16_t>(bits));
+  }
 
   constexpr std::uint64_t bits() const { return bits_; }
   constexpr Channel channel() const { return static_cast<Channel>(bits_ >> 56U); }

@@ -15,6 +15,7 @@
 #include "tacit/core/mutex.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
+#include "transport/sent.h"
 
 namespace tacit {
 namespace {
@@ -80,17 +81,6 @@ class InprocFabric::Hub {
 namespace {
 
 using Hub = InprocFabric::Hub;
-
-// The sending side of a message that was delivered before isend returned.
-class SentOperation final : public Operation {
- public:
-  SentOperation(int peer, Tag tag, ConstBytes data) : arrival_{peer, tag, data} {}
-  Arrival wait() override { return arrival_; }
-  bool ready_by(Deadline) override { return true; }
-
- private:
-  Arrival arrival_;
-};
 
 // The sending side of a parcel that points at the sender's buffer.
 class ParcelOperation final : public Operation {

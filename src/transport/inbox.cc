@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "transport/inbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacit/core/error.h"
+
+namespace tacit {
+
+// The receiving side of a message. Its message_ is written under the inbox's lock before arrived_ is set.
+class Receive final : public Operation {
+ public:
+  Receive(Inbox& inbox, const Inbox::Want& want) : inbox_(inbox), want_(want) { inbox_.post(*this); }
+  Receive(const Receive&) = delete;
+  Receive& operator=(const Receive&) = delete;
+  ~Receive() override {
+    if (!arrived_.load()) inbox_.drop(*this);
+  }
+
+  Arrival wait() override {
+    inbox_.waiter_.wait(want_.peer, want_.tag, arrived_);
+    const Message& m = *message_;
+    const bool in_place = m.landing.data() == want_.into.data();
+    if (!std::exchange(settled_, true)) {
+      inbox_.ledger_.count_received(m.from, want_.tag.lane(), m.length, m.framing);
+      if (!want_.borrow && !in_place && m.length <= want_.into.size())
+        copy<std::byte>(m.landing, want_.into.first(m.length));
+    }
+    if (want_.borrow) return {m.from, want_.tag, m.landing};
+    if (m.length > want_.into.size())
+      refuse_length(inbox_.rank_, {m.from, want_.tag, m.landing}, want_.into.size());
+    return {m.from, want_.tag, want_.into.first(m.length)};
+  }
+  bool ready_by(Deadline deadline) override { return inbox_.waiter_.ready_by(want_.peer, arrived_, deadline); }
+
+ private:
+  friend class Inbox;
+  bool matches(int from, Tag tag) const {
+    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
+  }
+
+  Inbox& inbox_;
+  const Inbox::Want want_;
+  std::shared_ptr<Message> message_;
+  std::atomic<bool> arrived_{false};
+  bool settled_ = false;  // the owner's
+};
+
+Request Inbox::receive(const Want& want) { return std::make_unique<Receive>(*this, want); }
+
+std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, std::size_t framing) {
+  auto message = std::make_shared<Message>(Message{from, tag, length, framing, {}, {}});
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
+  Receive* receive = found == posted_.end() ? nullptr : *found;
+  if (receive != nullptr && !receive->want_.borrow && length <= receive->want_.into.size()) {
+    message->landing = receive->want_.into.first(length);
+  } else {
+    message->buffer = pool_.take(length);
+    message->landing = message->buffer.first(length);
+  }
+  if (receive != nullptr) {  // nothing throws from here on
+    posted_.erase(found);
+    message->receiver = receive;
+    receive->message_ = message;
+  } else {
+    unclaimed_.push_back(message);
+  }
+  return message;
+}
+
+const std::atomic<bool>* Inbox::complete(const std::shared_ptr<Message>& message) {
+  const MutexLock lock(mutex_);
+  message->complete = true;
+  Receive* receive = std::exchange(message->receiver, nullptr);
+  if (receive == nullptr) return nullptr;
+  const std::atomic<bool>* flag = &receive->arrived_;
+  receive->arrived_.store(true);  // the last touch: its owner may drop it now
+  return flag;
+}
+
+void Inbox::post(Receive& receive) {
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(unclaimed_.begin(), unclaimed_.end(),
+                                  [&](const auto& m) { return receive.matches(m->from, m->tag); });
+  if (found == unclaimed_.end()) {
+    posted_.push_back(&receive);
+    return;
+  }
+  receive.message_ = std::move(*found);
+  unclaimed_.erase(found);
+  if (receive.message_->complete) {
+    receive.arrived_.store(true);
+  } else {
+    receive.message_->receiver = &receive;
+  }
+}
+
+// Its message, if it is coming in, goes to whoever asks next, and not into memory that is about to be gone.
+void Inbox::drop(Receive& receive) {
+  int from = kAnyRank;
+  {
+    const MutexLock lock(mutex_);
+    if (std::erase(posted_, &receive) > 0 || !receive.message_ || receive.message_->complete) return;
+    from = receive.message_->from;
+  }
+  waiter_.between_reads(from, [&] {
+    const std::shared_ptr<Message>& message = receive.message_;
+    BufferPool::Buffer buffer = pool_.take(message->length);
+    const MutexLock lock(mutex_);
+    if (message->complete) return;
+    const Bytes landing = buffer.first(message->length);
+    copy<std::byte>(message->landing.first(message->received), landing.first(message->received));
+    message->buffer = std::move(buffer);
+    message->landing = landing;
+    message->receiver = nullptr;
+    unclaimed_.push_back(message);  // a peer sends one message at a time: it is the last one that began
+  });
+}
+
+}  // namespace tacit

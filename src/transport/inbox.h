@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Where messages from other processes and this rank's receives meet. A transport announces a message when its header is
+// there, fills the memory it is told, and says when it is whole; it never asks who wants it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "tacit/transport/endpoint.h"
+#include "transport/buffer_pool.h"
+#include "transport/spin_mutex.h"
+
+namespace tacit {
+
+class Receive;
+
+// A message on its way in, or whole and not yet asked for. Owned by the reader while it comes in, by the inbox while
+// nobody has asked, by the receive that got it.
+struct Message {
+  int from;
+  Tag tag;
+  std::size_t length;
+  std::size_t framing;          // what it cost beside its length; final once complete
+  BufferPool::Buffer buffer;    // where it lands, unless in a receive's own memory
+  Bytes landing;                // the memory to fill; the reader's
+  std::size_t received = 0;     // bytes of it that are there; the reader's
+  Receive* receiver = nullptr;  // guarded by the inbox
+  bool complete = false;        // guarded by the inbox
+};
+
+// What a transport lends the operations of its ranks.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  // Returns once done; throws where waiting for this peer is pointless or too long.
+  virtual void wait(int peer, Tag tag, const std::atomic<bool>& done) = 0;
+  // True once wait() would return or throw at once.
+  virtual bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) = 0;
+  // Runs fn while nobody fills a message from this peer.
+  virtual void between_reads(int peer, const std::function<void()>& fn) = 0;
+};
+
+// Threads  any.
+class Inbox {
+ public:
+  Inbox(int rank, Ledger& ledger, Waiter& waiter) : rank_(rank), ledger_(ledger), waiter_(waiter) {}
+
+  // Without a buffer the message is borrowed.
+  struct Want {
+    int peer;
+    Tag tag;
+    Bytes into;
+    bool borrow;
+  };
+  Request receive(const Want& want);
+
+  // For the reader, in the order in which a peer sent: fill `landing` of what announce() gives, then call complete().
+  std::shared_ptr<Message> announce(int from, Tag tag, std::size_t length, std::size_t framing);
+  // The flag of the receive that this ended, to compare with; null where nobody has asked yet.
+  const std::atomic<bool>* complete(const std::shared_ptr<Message>& message);
+
+ private:
+  friend class Receive;
+  void post(Receive& receive);
+  void drop(Receive& receive);
+
+  const int rank_;
+  Ledger& ledger_;
+  Waiter& waiter_;
+  BufferPool pool_;
+  SpinMutex mutex_;
+  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);
+  std::vector<Receive*> posted_ TACIT_GUARDED_BY(mutex_);
+};
+
+}  // namespace tacit

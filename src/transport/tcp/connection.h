@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// A rank's connection to one peer, once both have met: frames in, frames out.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tacit/core/clock.h"
+#include "tacit/core/mutex.h"
+#include "tacit/transport/endpoint.h"
+#include "transport/inbox.h"
+#include "transport/tcp/frame.h"
+#include "transport/tcp/messages.h"
+#include "transport/tcp/stream.h"
+
+namespace tacit {
+
+// Who is told what a connection meets. Called without the connection's locks held, except on_control.
+class ConnectionOwner : public Waiter {
+ public:
+  virtual void on_control(int peer, FrameType type, ConstBytes payload) = 0;  // in the order of the stream
+  virtual void on_lost(int peer, const std::string& why) = 0;
+  virtual void on_progress() = 0;  // an operation ended that is not the caller's own
+};
+
+// Lifetime  outlived by nothing that it armed: the owner runs the io_context only while connections live.
+// Threads   any.
+class Connection {
+ public:
+  Connection(ConnectionOwner& owner, Inbox& inbox, Ledger& ledger, int peer, std::shared_ptr<Stream> stream);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Begins to look after the socket whenever the io_context runs.
+  void start();
+
+  Request send(Tag tag, ConstBytes data);
+  void send_control(FrameType type, const Payload& payload);
+
+  // What can be done without waiting, by whoever waits. `own` is the flag the caller waits for.
+  void advance(const std::atomic<bool>* own);
+
+  bool idle() const { return !writing_.load(); }  // nothing is queued
+  void finish_writing();
+  bool all_arrived() const { return stream_->all_arrived(); }
+  void shut_down();
+  bool encrypted() const { return stream_->encrypted(); }
+
+  Seconds last_heard() const { return Seconds(last_heard_.load()); }
+  Seconds last_sent() const { return Seconds(last_sent_.load()); }
+  // Runs fn while nobody reads.
+  void between_reads(const std::function<void()>& fn);
+
+ private:
+  struct Outgoing;
+  class SendOperation;
+  // What a look at the socket found.
+  struct Found {
+    bool others = false;  // an operation of somebody else ended
+    std::string lost;     // the connection is of no more use, and why
+  };
+
+  void read_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
+  bool take_in(ConstBytes& bytes, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
+  void begin_frame(ConstBytes header) TACIT_REQUIRES(read_mutex_);
+  void end_frame(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
+  Bytes rest_of_frame() TACIT_REQUIRES(read_mutex_);
+
+  std::string write_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
+  void written(std::size_t count, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
+  void account(const Outgoing& out) TACIT_REQUIRES(write_mutex_);
+  void cancel(const std::shared_ptr<Outgoing>& out);
+  void deal_with(const Found& found);
+  void arm_read();
+  void arm_write();
+  void on_readable();
+  void on_writable();
+
+  ConnectionOwner& owner_;
+  Inbox& inbox_;
+  Ledger& ledger_;
+  const int peer_;
+  const std::shared_ptr<Stream> stream_;
+  RealClock clock_;
+  std::atomic<bool> open_{true};
+  std::atomic<double> last_heard_;
+  std::atomic<double> last_sent_;
+
+  Mutex read_mutex_;
+  std::vector<std::byte> staging_ TACIT_GUARDED_BY(read_mutex_);        // small frames and the starts of large ones
+  std::size_t staged_ TACIT_GUARDED_BY(read_mutex_) = 0;                // bytes in it: less than a header
+  bool in_frame_ TACIT_GUARDED_BY(read_mutex_) = false;
+  FrameHeader header_ TACIT_GUARDED_BY(read_mutex_){FrameType::kData};  // of the frame that comes in
+  std::shared_ptr<Message> message_ TACIT_GUARDED_BY(read_mutex_);      // its message, where it is data
+  Payload control_ TACIT_GUARDED_BY(read_mutex_);                       // its payload, where it is not
+  std::size_t control_received_ TACIT_GUARDED_BY(read_mutex_) = 0;
+  std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;          // bytes that were attributed to frames
+
+  Mutex write_mutex_;
+  std::deque<std::shared_ptr<Outgoing>> queue_ TACIT_GUARDED_BY(write_mutex_);
+  std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;               // bytes of small messages in the queue
+  std::uint64_t counted_out_ TACIT_GUARDED_BY(write_mutex_) = 0;
+  std::atomic<bool> writing_{false};                                    // queue_ or the stream has something left
+
+  Mutex arm_mutex_;  // Asio's sockets take one caller at a time
+  bool write_armed_ TACIT_GUARDED_BY(arm_mutex_) = false;
+};
+
+}  // namespace tacit

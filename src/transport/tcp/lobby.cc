@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/lobby.h"
+
+namespace tacit {
+
+std::string Lobby::objection(const Hello& hello) const {
+  const std::string who = "rank " + std::to_string(hello.rank);
+  if (hello.job != job_)
+    return who + " belongs to job '" + hello.job + "' and not to '" + job_ + "'; two jobs share one meeting point";
+  if (hello.size != size_)
+    return who + " was told that there are " + std::to_string(hello.size) + " ranks, and rank " +
+           std::to_string(host_) + " that there are " + std::to_string(size_) + "; start all with the same size";
+  if (hello.rank <= host_ || hello.rank >= size_)
+    return "there is no rank " + std::to_string(hello.rank) + " to come in at rank " + std::to_string(host_) + " of " +
+           std::to_string(size_);
+  if (guests_.contains(hello.rank)) return who + " is here already; two processes were started with one rank";
+  return {};
+}
+
+std::vector<int> Lobby::missing() const {
+  std::vector<int> ranks;
+  for (int rank = host_ + 1; rank < size_; ++rank)
+    if (!guests_.contains(rank)) ranks.push_back(rank);
+  return ranks;
+}
+
+std::string list_ranks(const std::vector<int>& ranks) {
+  constexpr std::size_t kMostNamed = 16;
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size() && i < kMostNamed; ++i) {
+    const bool last = i + 1 == ranks.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(ranks[i]);
+  }
+  if (ranks.size() > kMostNamed) text += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
+  return text;
+}
+
+}  // namespace tacit

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/messages.h"
+
+#include "transport/tcp/bytes.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::size_t kMostHostChars = 64;
+constexpr std::size_t kMostReasonChars = 4096;
+
+// Reasons come from error messages; what goes on the wire is cut to what is read.
+std::string cut(const std::string& text) { return text.substr(0, kMostReasonChars); }
+
+}  // namespace
+
+Payload encode(const Hello& hello) {
+  ByteWriter out;
+  out.rank(hello.rank);
+  out.rank(hello.size);
+  out.number(hello.port);
+  out.text(hello.job);
+  return out.bytes();
+}
+
+Hello decode_hello(ConstBytes payload) {
+  ByteReader in(payload);
+  Hello hello;
+  hello.rank = in.rank();
+  hello.size = in.rank();
+  hello.port = in.number<std::uint16_t>();
+  hello.job = in.text(kMostJobChars);
+  in.end();
+  return hello;
+}
+
+Payload encode(const Welcome& welcome) {
+  ByteWriter out;
+  out.rank(welcome.rank);
+  out.number(static_cast<std::uint32_t>(welcome.roster.size()));
+  for (const Address& address : welcome.roster) {
+    out.text(address.host);
+    out.number(address.port);
+  }
+  return out.bytes();
+}
+
+Welcome decode_welcome(ConstBytes payload) {
+  ByteReader in(payload);
+  Welcome welcome;
+  welcome.rank = in.rank();
+  const auto count = in.number<std::uint32_t>();
+  // Grows with what is there and not with what was announced.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Address address;
+    address.host = in.text(kMostHostChars);
+    address.port = in.number<std::uint16_t>();
+    welcome.roster.push_back(std::move(address));
+  }
+  in.end();
+  return welcome;
+}
+
+Payload encode_refusal(const std::string& reason) {
+  ByteWriter out;
+  out.text(cut(reason));
+  return out.bytes();
+}
+
+std::string decode_refusal(ConstBytes payload) {
+  ByteReader in(payload);
+  std::string reason = in.text(kMostReasonChars);
+  in.end();
+  return reason;
+}
+
+Payload encode(const Departure& departure) {
+  ByteWriter out;
+  out.number(static_cast<std::uint8_t>(departure.failed ? 1 : 0));
+  out.rank(departure.culprit);
+  out.text(cut(departure.why));
+  return out.bytes();
+}
+
+Departure decode_departure(ConstBytes payload) {
+  ByteReader in(payload);
+  Departure departure;
+  const auto failed = in.number<std::uint8_t>();
+  if (failed > 1) throw BadFrame("a rank ends with 0 or 1 and not with " + std::to_string(failed));
+  departure.failed = failed == 1;
+  departure.culprit = in.rank();
+  departure.why = in.text(kMostReasonChars);
+  in.end();
+  return departure;
+}
+
+Payload encode(const WaitState& wait) {
+  ByteWriter out;
+  out.rank(wait.peer);
+  out.number(wait.tag);
+  out.number(wait.microseconds);
+  return out.bytes();
+}
+
+WaitState decode_wait(ConstBytes payload) {
+  ByteReader in(payload);
+  WaitState wait;
+  wait.peer = in.rank();
+  wait.tag = in.number<std::uint64_t>();
+  wait.microseconds = in.number<std::uint64_t>();
+  in.end();
+  return wait;
+}
+
+}  // namespace tacit

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The payloads of control frames. Each has encode and decode; decode throws BadFrame and trusts nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tacit/core/views.h"
+#include "tacit/transport/fabric.h"
+
+namespace tacit {
+
+using Payload = std::vector<std::byte>;
+
+constexpr std::size_t kMostJobChars = 64;
+
+struct Hello {
+  int rank = 0;
+  int size = 0;
+  std::string job;
+  std::uint16_t port = 0;  // where this rank listens for ranks above it
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+Payload encode(const Hello& hello);
+Hello decode_hello(ConstBytes payload);
+
+struct Address {
+  std::string host;  // numeric
+  std::uint16_t port = 0;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+struct Welcome {
+  int rank = 0;                 // who welcomes
+  std::vector<Address> roster;  // by rank, from rank 0; empty from others
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+Payload encode(const Welcome& welcome);
+Welcome decode_welcome(ConstBytes payload);
+
+Payload encode_refusal(const std::string& reason);
+std::string decode_refusal(ConstBytes payload);
+
+Payload encode(const Departure& departure);
+Departure decode_departure(ConstBytes payload);
+
+// A wait that a rank is in, as its heartbeats tell.
+struct WaitState {
+  static constexpr int kNobody = -2;
+  int peer = kNobody;
+  std::uint64_t tag = 0;             // bits
+  std::uint64_t microseconds = 0;  // so far
+  friend bool operator==(const WaitState&, const WaitState&) = default;
+};
+Payload encode(const WaitState& wait);
+WaitState decode_wait(ConstBytes payload);
+
+}  // namespace tacit

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Receives the ranks that come to this one. Strangers cost a connection for a few seconds and nothing else.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/lobby.h"
+
+namespace tacit {
+
+// Threads  the one that runs the io_context.
+class Reception {
+ public:
+  struct Settings {
+    const TlsContext* tls = nullptr;
+    bool answer_at_once = false;  // else all guests are answered together, by welcome()
+    std::function<void(const std::string&)> report;
+  };
+  Reception(boost::asio::io_context& io, boost::asio::ip::tcp::acceptor acceptor, Lobby lobby, Settings settings);
+  ~Reception();
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
+
+  // Until all ranks are here or the deadline; says whether they are.
+  bool receive_all(Deadline deadline);
+  // Tells all guests who is where. Afterwards their streams can be taken.
+  void welcome(const Welcome& answer, Deadline deadline);
+  void refuse_all(const std::string& reason, Deadline deadline);
+  std::shared_ptr<Stream> take(int rank) { return std::move(seated_.at(rank)); }
+
+  const Lobby& lobby() const { return lobby_; }
+  Stream& stream_of(int rank) { return *seated_.at(rank); }
+
+ private:
+  struct Guest;
+  void accept_next();
+  void greet(boost::asio::ip::tcp::socket socket);
+  void advance(const std::shared_ptr<Guest>& guest);
+  bool talk(Guest& guest);
+  void admit(Guest& guest);
+  void watch(int rank);
+  void send_away(const std::shared_ptr<Guest>& guest, const std::string& reason);
+
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  Lobby lobby_;
+  const Settings settings_;
+  std::map<int, std::shared_ptr<Guest>> guests_;           // who is being talked to, by number
+  std::map<int, std::shared_ptr<Stream>> seated_;          // who is in, by rank
+  int next_guest_ = 0;
+  int sent_away_ = 0;
+  bool accepting_ = false;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // false once this is gone: handlers may come later
+};
+
+}  // namespace tacit

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/rendezvous.h"
+
+#include <algorithm>
+#include <boost/asio/ip/host_name.hpp>
+#include <thread>
+
+#include "tacit/core/error.h"
+#include "transport/limits.h"
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/meeting_point.h"
+#include "transport/tcp/reception.h"
+
+namespace tacit {
+namespace {
+
+using boost::asio::ip::tcp;
+using Streams = std::vector<std::shared_ptr<Stream>>;
+
+constexpr Seconds kRetry{0.05};
+constexpr Seconds kMostRetry{1};
+
+// One rank's side of the meeting.
+class Meeting {
+ public:
+  Meeting(boost::asio::io_context& io, const TcpOptions& options, const TlsContext* tls)
+      : io_(io),
+        options_(options),
+        tls_(tls),
+        streams_(static_cast<std::size_t>(options.size)),
+        deadline_(clock_.now() + options.start_limit) {}
+
+  Streams host();
+  Streams join();
+
+ private:
+  std::string me() const { return "rank " + std::to_string(options_.rank); }
+  Reception::Settings settings(bool answer_at_once) const {
+    return {tls_, answer_at_once, options_.limits.report};
+  }
+  void require_all(Reception& reception);
+  Welcome roster(Reception& reception) const;
+  std::shared_ptr<Stream> reach(const MeetingPoint& point, int peer);
+  std::shared_ptr<Stream> try_connect(const std::vector<tcp::endpoint>& addresses, std::string& why);
+  MeetingPoint find_host(const MeetingPoint& given);
+  Welcome introduce(Stream& stream, int peer, std::uint16_t port);
+  tcp::acceptor listen_for_peers(Stream& to_host) const;
+
+  boost::asio::io_context& io_;
+  const TcpOptions& options_;
+  const TlsContext* tls_;
+  RealClock clock_;
+  Streams streams_;
+  const Deadline deadline_;
+};
+
+tcp::acceptor take_over(boost::asio::io_context& io, int descriptor) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    throw InvalidConfig("descriptor " + std::to_string(descriptor) +
+                        " is not a listening socket; TACIT_LISTEN_FD is for tacit launch");
+  return {io, address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor};
+}
+
+tcp::acceptor host_acceptor(boost::asio::io_context& io, const MeetingPoint& point, const TcpOptions& options) {
+  if (options.listener >= 0) return take_over(io, options.listener);
+  if (!point.is_file()) {
+    const auto addresses = resolve(io, point.host, point.port);
+    require_safe(addresses.front().address(), options);
+    return listen_at(io, addresses.front());
+  }
+  const bool open = options.key || options.insecure_plaintext;
+  const auto where = open ? boost::asio::ip::address_v4::any() : boost::asio::ip::address_v4::loopback();
+  tcp::acceptor acceptor = listen_at(io, {where, 0});
+  write_meeting_file(point.file, options.job, open ? boost::asio::ip::host_name() : where.to_string(),
+                     acceptor.local_endpoint().port());
+  return acceptor;
+}
+
+// --- rank 0
+
+void Meeting::require_all(Reception& reception) {
+  if (reception.receive_all(deadline_)) return;
+  const std::vector<int> missing = reception.lobby().missing();
+  const std::string what = "after " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s " +
+                           std::to_string(missing.size()) + " of " + std::to_string(options_.size) +
+                           " ranks had not come: " + list_ranks(missing);
+  reception.refuse_all(what, clock_.now() + Seconds(1));
+  throw Timeout(me() + ": " + what + "; start them, or see why they cannot reach " + options_.rendezvous);
+}
+
+// Where each rank listens. A rank on our own machine may have come over loopback; others reach it where they reach us.
+Welcome Meeting::roster(Reception& reception) const {
+  Welcome answer{0, std::vector<Address>(static_cast<std::size_t>(options_.size))};
+  std::string our_host;
+  for (const auto& [rank, address] : reception.lobby().guests()) {
+    const auto remote = boost::asio::ip::make_address(address.host);
+    if (!remote.is_loopback())
+      our_host = reception.stream_of(rank).socket().local_endpoint().address().to_string();
+  }
+  for (const auto& [rank, address] : reception.lobby().guests()) {
+    const bool local = boost::asio::ip::make_address(address.host).is_loopback();
+    answer.roster[static_cast<std::size_t>(rank)] =
+        local && !our_host.empty() ? Address{our_host, address.port} : address;
+  }
+  return answer;
+}
+
+Streams Meeting::host() {
+  const MeetingPoint point = parse_meeting_point(options_.rendezvous);
+  Reception reception(io_, host_acceptor(io_, point, options_), Lobby(0, options_.size, options_.job),
+                      settings(false));
+  require_all(reception);
+  std::error_code ignored;
+  if (point.is_file()) std::filesystem::remove(point.file, ignored);
+  reception.welcome(roster(reception), deadline_);
+  for (int rank = 1; rank < options_.size; ++rank) streams_[static_cast<std::size_t>(rank)] = reception.take(rank);
+  return std::move(streams_);
+}
+
+// --- the others
+
+std::shared_ptr<Stream> Meeting::try_connect(const std::vector<tcp::endpoint>& addresses, std::string& why) {
+  for (const tcp::endpoint& address : addresses) {
+    const auto socket = std::make_shared<tcp::socket>(io_);
+    const auto result = std::make_shared<boost::system::error_code>(boost::asio::error::would_block);
+    socket->async_connect(address, [socket, result](const boost::system::error_code& e) { *result = e; });
+    const bool ended = run_until(io_, std::min(deadline_, clock_.now() + Seconds(5)),
+                                 [&] { return *result != boost::asio::error::would_block; });
+    if (ended && !*result) return std::make_shared<Stream>(std::move(*socket), tls_, Stream::Role::kClient);
+    why = ended ? result->message() : "no answer";
+    boost::system::error_code ignored;
+    socket->close(ignored);
+  }
+  return nullptr;
+}
+
+// The address in the file, once it is there; a point that is none already as it is.
+MeetingPoint Meeting::find_host(const MeetingPoint& given) {
+  if (!given.is_file()) return given;
+  for (;;) {
+    if (auto point = read_meeting_file(given.file, options_.job)) return *point;
+    if (clock_.now() >= deadline_)
+      throw Timeout(me() + " waited " + std::to_string(static_cast<int>(options_.start_limit.count())) +
+                    " s for rank 0 to write " + given.file.string() + " for job '" + options_.job +
+                    "'; is rank 0 running, and does it see the same disk?");
+    clock_.sleep(kRetry);
+  }
+}
+
+// Connects, however late the other side begins.
+std::shared_ptr<Stream> Meeting::reach(const MeetingPoint& point, int peer) {
+  Seconds pause = kRetry;
+  std::string why;
+  for (;;) {
+    const MeetingPoint at = find_host(point);
+    const auto addresses = resolve(io_, at.host, at.port);
+    require_safe(addresses.front().address(), options_);
+    if (auto stream = try_connect(addresses, why)) return stream;
+    if (clock_.now() + pause >= deadline_)
+      throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + at.text() + " within " +
+                    std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" + why +
+                    "); is that rank running there, and does a firewall let us through?");
+    clock_.sleep(pause);
+    pause = std::min(2 * pause, kMostRetry);
+  }
+}
+
+// Says who we are and hears whether we may come in.
+Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
+  const std::string them = "rank " + std::to_string(peer) + " at " +
+                           stream.socket().remote_endpoint().address().to_string() + " port " +
+                           std::to_string(stream.socket().remote_endpoint().port());
+  try {
+    write_frame(io_, stream, FrameType::kHello, encode(Hello{options_.rank, options_.size, options_.job, port}),
+                deadline_);
+    const Frame frame = read_frame(io_, stream, deadline_);
+    if (frame.header.type == FrameType::kRefusal)
+      throw Mismatch(me() + " was sent away by " + them + ": " + decode_refusal(frame.payload));
+    if (frame.header.type != FrameType::kWelcome) throw BadFrame("it did not answer our hello");
+    Welcome welcome = decode_welcome(frame.payload);
+    if (welcome.rank != peer) throw BadFrame("it is rank " + std::to_string(welcome.rank));
+    return welcome;
+  } catch (const StreamEnded& ended) {
+    throw Mismatch(me() + " was not let in by " + them + ": " + ended.what() +
+                   (tls_ == nullptr ? "; perhaps it has a job key and this rank has none" : ""));
+  } catch (const BadFrame& bad) {
+    throw Mismatch(me() + " asked " + them + " to be let in, and that is no rank of this job: " + bad.what());
+  }
+}
+
+tcp::acceptor Meeting::listen_for_peers(Stream& to_host) const {
+  const auto local = to_host.socket().local_endpoint().address();
+  if (!options_.key && !options_.insecure_plaintext) return listen_at(io_, {local, 0});
+  return listen_at(io_, {local.is_v6() ? tcp::v6() : tcp::v4(), 0});
+}
+
+Streams Meeting::join() {
+  const auto shake = [&](Stream& stream, int peer) {
+    try {
+      shake_hands(io_, stream, deadline_);
+    } catch (const StreamEnded& ended) {
+      throw InvalidConfig(me() + " and rank " + std::to_string(peer) + " do not have the same job key (" + ended.what() +
+                          "); give all ranks one key");
+    }
+  };
+  const std::shared_ptr<Stream> host = reach(parse_meeting_point(options_.rendezvous), 0);
+  shake(*host, 0);
+  tcp::acceptor acceptor = listen_for_peers(*host);
+  const Welcome welcome = introduce(*host, 0, acceptor.local_endpoint().port());
+  if (welcome.roster.size() != streams_.size())
+    throw Mismatch(me() + " was told of " + std::to_string(welcome.roster.size()) + " ranks and not of " +
+                   std::to_string(streams_.size()));
+  streams_[0] = host;
+
+  // Those below us first, while those above us wait: rank 1 waits for nobody, so this ends.
+  Reception reception(io_, std::move(acceptor), Lobby(options_.rank, options_.size, options_.job), settings(true));
+  for (int peer = 1; peer < options_.rank; ++peer) {
+    const Address& at = welcome.roster[static_cast<std::size_t>(peer)];
+    const auto stream = reach({at.host, std::to_string(at.port), {}}, peer);
+    shake(*stream, peer);
+    introduce(*stream, peer, 0);
+    streams_[static_cast<std::size_t>(peer)] = stream;
+  }
+  if (!reception.receive_all(deadline_))
+    throw Timeout(me() + ": ranks " + list_ranks(reception.lobby().missing()) + " did not connect within " +
+                  std::to_string(static_cast<int>(options_.start_limit.count())) + " s");
+  for (int peer = options_.rank + 1; peer < options_.size; ++peer)
+    streams_[static_cast<std::size_t>(peer)] = reception.take(peer);
+  return std::move(streams_);
+}
+
+}  // namespace
+
+Streams meet(boost::asio::io_context& io, const TcpOptions& options, const TlsContext* tls) {
+  if (options.size == 1) return Streams(1);
+  Meeting meeting(io, options, tls);
+  try {
+    return options.rank == 0 ? meeting.host() : meeting.join();
+  } catch (const StreamEnded& ended) {
+    throw Mismatch("rank " + std::to_string(options.rank) + " lost a rank while they met: " + ended.what());
+  }
+}
+
+}  // namespace tacit

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/transport/tcp.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/mutex.h"
+#include "transport/limits.h"
+#include "transport/sent.h"
+#include "transport/tcp/connection.h"
+#include "transport/tcp/reactor.h"
+#include "transport/tcp/rendezvous.h"
+#include "transport/tcp/wait_chain.h"
+
+namespace tacit {
+namespace {
+
+// How long a rank that ends waits for its last words to reach the others.
+constexpr Seconds kFarewell{5};
+// How long nobody must have waited before the housekeeper looks after the sockets.
+constexpr std::chrono::milliseconds kIdle{5};
+
+enum class Presence { kHere, kDone, kFailed };
+
+TcpOptions checked(TcpOptions options) {
+  options.limits = tacit::checked(std::move(options.limits));
+  if (options.size < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(options.size));
+  if (options.rank < 0 || options.rank >= options.size)
+    throw InvalidConfig("rank " + std::to_string(options.rank) + " does not exist in a world of " +
+                        std::to_string(options.size));
+  if (options.job.empty() || options.job.size() > kMostJobChars)
+    throw InvalidConfig("a job's name has 1 to " + std::to_string(kMostJobChars) + " characters, and '" + options.job +
+                        "' has " + std::to_string(options.job.size()));
+  if (!(options.lost_after > Seconds(0)) || !(options.start_limit > Seconds(0)))
+    throw InvalidConfig("a peer is lost, and the start is over, after a positive number of seconds");
+  return options;
+}
+
+class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner {
+ public:
+  explicit TcpFabric(TcpOptions options);
+  ~TcpFabric() override;
+  TcpFabric(const TcpFabric&) = delete;
+  TcpFabric& operator=(const TcpFabric&) = delete;
+
+  // Fabric
+  Endpoint& endpoint() override { return *this; }
+  void leave(const Departure& how) override;
+  std::exception_ptr cause() override;
+  void interrupt() override;
+
+ private:
+  // Endpoint
+  int rank() const override { return options_.rank; }
+  int size() const override { return options_.size; }
+  Clock& clock() override { return clock_; }
+  const Ledger& ledger() const override { return ledger_; }
+  void fail(const std::exception_ptr& error) override;
+  Request isend(int peer, Tag tag, ConstBytes data) override;
+  Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
+  Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+
+  // ConnectionOwner
+  void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
+  bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
+  void between_reads(int peer, const std::function<void()>& fn) override;
+  void on_control(int peer, FrameType type, ConstBytes payload) override;
+  void on_lost(int peer, const std::string& why) override;
+  void on_progress() override { reactor_.wake(); }
+
+  Request receive(const Inbox::Want& want);
+  void check_peer(int peer) const {
+    TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
+  }
+  Connection* connection(int peer) const { return connections_[static_cast<std::size_t>(peer)].get(); }
+  bool hopeless(int peer) const;
+  bool mark(int peer, Presence how, Departure departure);
+  bool say_goodbye(const Departure& how);
+  [[noreturn]] void give_up(int peer, Tag tag, Seconds since);
+  bool spin(int peer, const std::atomic<bool>& done);
+
+  void keep_house(const std::stop_token& token);
+  void look_after_peers(Seconds now);
+  void report_chain(Seconds now);
+  WaitState longest_wait(Seconds now);
+
+  const TcpOptions options_;
+  const int spins_;
+  const Seconds beat_;
+  RealClock clock_;
+  Ledger ledger_;
+  Inbox inbox_;
+  std::unique_ptr<TlsContext> tls_;
+  Reactor reactor_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
+
+  std::vector<std::atomic<Presence>> presence_;
+  std::atomic<int> failed_{-1};  // a rank that failed, if one did
+  std::atomic<bool> interrupted_{false};
+  std::atomic<bool> left_{false};
+  Mutex mutex_;
+  std::vector<Departure> departures_ TACIT_GUARDED_BY(mutex_);
+  std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
+
+  struct NamedWait {
+    int peer;
+    Tag tag;
+    Seconds since;
+  };
+  Mutex waits_mutex_;
+  std::list<NamedWait> waits_ TACIT_GUARDED_BY(waits_mutex_);           // of this rank, oldest first
+  std::vector<WaitState> peers_wait_ TACIT_GUARDED_BY(waits_mutex_);  // as heartbeats told
+  Seconds chain_mark_;                                                  // the housekeeper's
+
+  std::mutex stop_mutex_;
+  std::condition_variable_any stop_signal_;
+  std::jthread housekeeper_;  // last: it ends before what it uses
+};
+
+// Looking again and again pays while every rank of this machine has a core of its own.
+int spins_for(int local_ranks) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return local_ranks > 0 && local_ranks <= cores ? 200 : 1;
+}
+
+TcpFabric::TcpFabric(TcpOptions options)
+    : options_(checked(std::move(options))),
+      spins_(spins_for(options_.local_ranks)),
+      beat_(std::min({options_.lost_after / 8, options_.limits.stall / 4, Seconds(1)})),
+      ledger_(options_.size, options_.rank),
+      inbox_(options_.rank, ledger_, *this),
+      presence_(static_cast<std::size_t>(options_.size)),
+      departures_(static_cast<std::size_t>(options_.size)),
+      peers_wait_(static_cast<std::size_t>(options_.size)),
+      chain_mark_(options_.limits.stall) {
+  if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
+  auto streams = meet(reactor_.io(), options_, tls_.get());
+  connections_.resize(static_cast<std::size_t>(options_.size));
+  ConnectionOwner& owner = *this;
+  for (int peer = 0; peer < options_.size; ++peer)
+    if (auto& stream = streams[static_cast<std::size_t>(peer)])
+      connections_[static_cast<std::size_t>(peer)] =
+          std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(stream));
+  for (const auto& each : connections_)
+    if (each) each->start();
+  housekeeper_ = std::jthread([this](const std::stop_token& token) { keep_house(token); });
+}
+
+TcpFabric::~TcpFabric() {
+  housekeeper_.request_stop();
+  reactor_.end_idle();
+  housekeeper_.join();
+}
+
+// --- what ranks do
+
+Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
+  check_peer(peer);
+  if (peer != rank()) return connection(peer)->send(tag, data);
+  ledger_.count_sent(peer, tag.lane(), data.size(), 0);
+  const auto message = inbox_.announce(peer, tag, data.size(), 0);
+  copy<std::byte>(data, message->landing);
+  message->received = data.size();
+  if (inbox_.complete(message) != nullptr) reactor_.wake();
+  return std::make_unique<SentOperation>(peer, tag, data);
+}
+
+Request TcpFabric::receive(const Inbox::Want& want) {
+  if (want.peer != kAnyRank) check_peer(want.peer);
+  return inbox_.receive(want);
+}
+
+void TcpFabric::fail(const std::exception_ptr& error) {
+  {
+    const MutexLock lock(mutex_);
+    if (left_.load()) return;  // what a failed rank does to its own agents is no cause
+    if (error && !cause_) cause_ = error;
+  }
+  say_goodbye({true, error ? "its agent failed: " + describe(error) : "it is failing", kAnyRank});
+}
+
+std::exception_ptr TcpFabric::cause() {
+  const MutexLock lock(mutex_);
+  return cause_;
+}
+
+void TcpFabric::interrupt() {
+  interrupted_.store(true);
+  reactor_.wake();
+}
+
+// True the first time.
+bool TcpFabric::say_goodbye(const Departure& how) {
+  if (left_.exchange(true)) return false;
+  mark(rank(), how.failed ? Presence::kFailed : Presence::kDone, how);
+  for (const auto& each : connections_)
+    if (each) each->send_control(FrameType::kGoodbye, encode(how));
+  return true;
+}
+
+void TcpFabric::leave(const Departure& how) {
+  say_goodbye(how);
+  const Seconds limit = clock_.now() + kFarewell;
+  const auto all = [&](auto has) {
+    return std::all_of(presence_.begin(), presence_.end(), [&](const auto& presence) {
+      const auto peer = static_cast<int>(&presence - presence_.data());
+      return peer == rank() || presence.load() != Presence::kHere || has(*connection(peer));
+    });
+  };
+  // A peer that has ended itself reads no more; the others shall have all that was sent before we close.
+  reactor_.wait_until([&] { return all([](const Connection& c) { return c.idle(); }); }, limit);
+  for (const auto& each : connections_)
+    if (each) each->finish_writing();
+  while (!all([](const Connection& c) { return c.all_arrived(); }) && clock_.now() < limit)
+    reactor_.wait_until([] { return false; }, clock_.now() + Seconds(0.001));
+}
+
+// --- waiting
+
+// Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
+bool TcpFabric::hopeless(int peer) const {
+  if (interrupted_.load()) return true;
+  return peer == kAnyRank ? failed_.load() >= 0
+                          : peer != rank() && presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+}
+
+// Looks at the peer's socket for a while; true once there is nothing to wait for.
+bool TcpFabric::spin(int peer, const std::atomic<bool>& done) {
+  if (peer == kAnyRank || peer == rank()) return done.load() || hopeless(peer);
+  Connection& c = *connection(peer);
+  for (int i = 0; i < spins_; ++i) {
+    c.advance(&done);
+    if (done.load() || hopeless(peer)) return true;
+    spin_pause();
+  }
+  return false;
+}
+
+void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
+  if (done.load()) return;
+  const Seconds since = clock_.now();
+  if (!spin(peer, done)) {
+    std::list<NamedWait>::iterator note;
+    {
+      const MutexLock lock(waits_mutex_);
+      note = waits_.insert(waits_.end(), {peer, tag, since});
+    }
+    const auto over = [&] { return done.load() || hopeless(peer); };
+    const auto forget = [&] {
+      const MutexLock lock(waits_mutex_);
+      waits_.erase(note);
+    };
+    try {
+      wait_within(options_.limits, clock_, rank(), peer, tag,
+                  [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
+    } catch (...) {
+      forget();
+      throw;
+    }
+    forget();
+  }
+  if (!done.load()) give_up(peer, tag, since);
+}
+
+bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
+  if (spin(peer, done)) return true;
+  const auto over = [&] { return done.load() || hopeless(peer); };
+  return reactor_.wait_until(over, deadline);
+}
+
+void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
+  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
+  const int gone = peer == kAnyRank ? failed_.load() : peer;
+  const MutexLock lock(mutex_);
+  const Departure& departure = departures_[static_cast<std::size_t>(gone)];
+  const std::string wait = " (" + describe_wait(rank(), peer, tag) + ", since " +
+                           std::to_string((clock_.now() - since).count()) + " s)";
+  const int culprit = departure.culprit;
+  if (culprit >= 0 && culprit < size() && culprit != rank() && culprit != gone)
+    throw PeerLost(rank(), culprit, "so says rank " + std::to_string(gone) + ": " + departure.why + wait);
+  throw PeerLost(rank(), gone, departure.why + wait);
+}
+
+void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
+  peer == rank() ? fn() : connection(peer)->between_reads(fn);
+}
+
+// --- what peers do
+
+// The first reason is the true one. True where it was the first.
+bool TcpFabric::mark(int peer, Presence how, Departure departure) {
+  {
+    const MutexLock lock(mutex_);
+    std::atomic<Presence>& presence = presence_[static_cast<std::size_t>(peer)];
+    if (presence.load() != Presence::kHere) return false;
+    departures_[static_cast<std::size_t>(peer)] = std::move(departure);
+    presence.store(how);
+    if (how == Presence::kFailed) failed_.store(peer);
+  }
+  reactor_.wake();
+  return true;
+}
+
+void TcpFabric::on_control(int peer, FrameType type, ConstBytes payload) {
+  if (type == FrameType::kHeartbeat) {
+    const WaitState wait = decode_wait(payload);
+    const MutexLock lock(waits_mutex_);
+    peers_wait_[static_cast<std::size_t>(peer)] = wait;
+  } else if (type == FrameType::kGoodbye) {
+    Departure departure = decode_departure(payload);
+    mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
+  } else {
+    throw BadFrame("frame type " + std::to_string(static_cast<int>(type)) + " after the ranks have met");
+  }
+}
+
+void TcpFabric::on_lost(int peer, const std::string& why) {
+  if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;
+  if (!left_.load())
+    options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) + " is lost: " + why);
+}
+
+// --- beside the ranks
+
+void TcpFabric::keep_house(const std::stop_token& token) {
+  Seconds next = clock_.now() + beat_;
+  Seconds slept_from = clock_.now();
+  Seconds away{0};  // how long we could not have heard anybody: this machine slept, or this process was stopped
+  while (!token.stop_requested()) {
+    {
+      std::unique_lock lock(stop_mutex_);
+      stop_signal_.wait_for(lock, token, kIdle, [] { return false; });
+    }
+    if (token.stop_requested()) return;
+    reactor_.lead_while_idle(next);
+    const Seconds now = clock_.now();
+    if (now - slept_from > beat_ + Seconds(1)) away = now;
+    slept_from = now;
+    if (now < next) continue;
+    next = now + beat_;
+    report_chain(now);
+    if (now - away >= options_.lost_after) away = Seconds(0);
+    if (away == Seconds(0)) look_after_peers(now);
+  }
+}
+
+void TcpFabric::look_after_peers(Seconds now) {
+  const Payload beat = encode(longest_wait(now));
+  for (int peer = 0; peer < size(); ++peer) {
+    Connection* c = connection(peer);
+    if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
+    if (!left_.load() && c->idle()) c->send_control(FrameType::kHeartbeat, beat);
+    if (now - c->last_heard() < options_.lost_after) continue;
+    c->advance(nullptr);  // what it said may lie in the kernel
+    const Seconds silent = clock_.now() - c->last_heard();
+    if (silent < options_.lost_after) continue;
+    on_lost(peer, "nothing was heard of it for " + std::to_string(silent.count()) +
+                      " s: its process is stopped, its machine is down, or the network between is cut");
+    c->shut_down();
+  }
+}
+
+WaitState TcpFabric::longest_wait(Seconds now) {
+  const MutexLock lock(waits_mutex_);
+  const auto named = std::find_if(waits_.begin(), waits_.end(), [](const NamedWait& w) { return w.peer != kAnyRank; });
+  if (named == waits_.end()) return {};
+  return {named->peer, named->tag.bits(), static_cast<std::uint64_t>((now - named->since).count() * 1e6)};
+}
+
+// Rank 0 hears of all waits and says which rank all wait for, each time the longest has doubled.
+void TcpFabric::report_chain(Seconds now) {
+  if (rank() != 0) return;
+  const WaitState own = longest_wait(now);
+  std::vector<WaitState> waits;
+  {
+    const MutexLock lock(waits_mutex_);
+    peers_wait_[0] = own;
+    waits = peers_wait_;
+  }
+  Seconds longest{0};
+  for (const WaitState& wait : waits)
+    if (wait.peer >= 0) longest = std::max(longest, Seconds(static_cast<double>(wait.microseconds) / 1e6));
+  if (longest < options_.limits.stall) {
+    chain_mark_ = options_.limits.stall;
+  } else if (longest >= chain_mark_) {
+    chain_mark_ = 2 * longest;
+    options_.limits.report("who waits for whom: " + describe_chain(waits));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Fabric> open_tcp(TcpOptions options) { return std::make_unique<TcpFabric>(std::move(options)); }
+
+}  // namespace tacit

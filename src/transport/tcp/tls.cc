@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+// TLS_AES_128_GCM_SHA256: what CPUs encrypt fastest. Its two bytes are its number in the protocol.
+constexpr const char* kSuite = "TLS_AES_128_GCM_SHA256";
+constexpr std::array<unsigned char, 2> kSuiteNumber{0x13, 0x01};
+
+const TlsContext& context_of(SSL* ssl) {
+  return *static_cast<const TlsContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+}
+
+// The client offers the key under the job's name.
+int use_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* length, SSL_SESSION** session) {
+  const TlsContext& context = context_of(ssl);
+  *session = context.make_session(ssl);
+  if (*session == nullptr) return 0;
+  *identity = reinterpret_cast<const unsigned char*>(context.identity().data());
+  *length = context.identity().size();
+  return 1;
+}
+
+// The server knows one job. Without a session OpenSSL looks for a certificate, finds none, and refuses.
+int find_key(SSL* ssl, const unsigned char* identity, std::size_t length, SSL_SESSION** session) {
+  const TlsContext& context = context_of(ssl);
+  const std::string& own = context.identity();
+  *session = nullptr;
+  if (length != own.size() || std::memcmp(identity, own.data(), length) != 0) return 1;
+  *session = context.make_session(ssl);
+  return *session == nullptr ? 0 : 1;
+}
+
+std::string last_error() {
+  std::string text;
+  while (const unsigned long code = ERR_get_error()) {
+    const char* reason = ERR_reason_error_string(code);
+    if (reason != nullptr && text.empty()) text = reason;
+  }
+  return text.empty() ? "TLS failed" : text;
+}
+
+}  // namespace
+
+TlsContext::TlsContext(const JobKey& key, const std::string& job)
+    : key_(key), identity_("tacit/" + job), context_(SSL_CTX_new(TLS_method())) {
+  SSL_CTX* context = context_.get();
+  TACIT_CHECK(context != nullptr, last_error());
+  SSL_CTX_set_app_data(context, this);
+  bool ok = SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1;
+  ok = ok && SSL_CTX_set_ciphersuites(context, kSuite) == 1;
+  ok = ok && SSL_CTX_set_num_tickets(context, 0) == 1;  // nothing to resume
+  TACIT_CHECK(ok, "OpenSSL refuses TLS 1.3 with " + std::string(kSuite) + ": " + last_error());
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_read_ahead(context, 1);  // many records per call to the kernel
+  SSL_CTX_set_default_read_buffer_len(context, std::size_t{128} * 1024);
+  SSL_CTX_set_psk_use_session_callback(context, use_key);
+  SSL_CTX_set_psk_find_session_callback(context, find_key);
+}
+
+SSL_SESSION* TlsContext::make_session(SSL* ssl) const {
+  const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl, kSuiteNumber.data());
+  SSL_SESSION* session = SSL_SESSION_new();
+  const auto* secret = reinterpret_cast<const unsigned char*>(key_.bytes().data());
+  if (cipher == nullptr || session == nullptr ||
+      SSL_SESSION_set1_master_key(session, secret, JobKey::kBytes) != 1 ||
+      SSL_SESSION_set_cipher(session, cipher) != 1 ||
+      SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1) {
+    SSL_SESSION_free(session);
+    return nullptr;
+  }
+  return session;
+}
+
+const BIO_METHOD* TlsSession::socket_method() {
+  static const BIO_METHOD* const kMethod = [] {
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "tacit socket");
+    BIO_meth_set_write(method, bio_write);
+    BIO_meth_set_read(method, bio_read);
+    BIO_meth_set_ctrl(method, bio_control);
+    return method;
+  }();
+  return kMethod;
+}
+
+TlsSession::TlsSession(const TlsContext& context, int socket, bool server)
+    : socket_(socket), ssl_(SSL_new(context.get())) {
+  BIO* bio = BIO_new(socket_method());
+  TACIT_CHECK(ssl_ != nullptr && bio != nullptr, last_error());
+  BIO_set_data(bio, this);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl_.get(), bio, bio);  // which owns it now
+  server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
+}
+
+int TlsSession::bio_write(BIO* bio, const char* data, int count) {
+  auto& self = *static_cast<TlsSession*>(BIO_get_data(bio));
+  BIO_clear_retry_flags(bio);
+  if (self.out_begin_ == self.out_end_) self.out_begin_ = self.out_end_ = 0;
+  const std::size_t room = self.out_.size() - self.out_end_;
+  if (room < static_cast<std::size_t>(count)) {
+    BIO_set_retry_write(bio);
+    return -1;
+  }
+  std::memcpy(&self.out_[self.out_end_], data, static_cast<std::size_t>(count));
+  self.out_end_ += static_cast<std::size_t>(count);
+  self.bytes_out_ += static_cast<std::size_t>(count);
+  return count;
+}
+
+int TlsSession::bio_read(BIO* bio, char* into, int count) {
+  auto& self = *static_cast<TlsSession*>(BIO_get_data(bio));
+  BIO_clear_retry_flags(bio);
+  const ssize_t got = ::recv(self.socket_, into, static_cast<std::size_t>(count), MSG_DONTWAIT);
+  if (got > 0) {
+    self.bytes_in_ += static_cast<std::uint64_t>(got);
+    return static_cast<int>(got);
+  }
+  if (got == 0) {
+    self.ended_ = true;
+    return 0;
+  }
+  if (errno == EAGAIN || errno == EINTR) {
+    BIO_set_retry_read(bio);
+  } else {
+    self.why_ = std::strerror(errno);
+  }
+  return -1;
+}
+
+long TlsSession::bio_control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+TlsSession::Result TlsSession::explain(int returned) {
+  switch (SSL_get_error(ssl_.get(), returned)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      return Result::kAgain;
+    case SSL_ERROR_ZERO_RETURN:
+      return Result::kClosed;
+    default: {
+      const std::string error = last_error();
+      if (ended_) return Result::kClosed;
+      if (why_.empty()) why_ = error;
+      return Result::kFailed;
+    }
+  }
+}
+
+TlsSession::Result TlsSession::handshake() {
+  ERR_clear_error();
+  const int returned = SSL_do_handshake(ssl_.get());
+  const Result result = returned == 1 ? Result::kDone : explain(returned);
+  const Result sent = flush();  // an alert that says why, too
+  if (result != Result::kDone) return result;
+  return sent;
+}
+
+TlsSession::Result TlsSession::read(Bytes into, std::size_t& count) {
+  ERR_clear_error();
+  const int most = static_cast<int>(std::min(into.size(), std::size_t{1} << 30U));
+  const int returned = SSL_read(ssl_.get(), into.data(), most);
+  if (returned <= 0) return explain(returned);
+  count = static_cast<std::size_t>(returned);
+  return Result::kDone;
+}
+
+TlsSession::Result TlsSession::write(ConstBytes data, std::size_t& count) {
+  constexpr std::size_t kRecord = std::size_t{16} * 1024;
+  count = 0;
+  while (count < data.size()) {
+    if (out_.size() - out_end_ < kRecordRoom) {
+      const Result flushed = flush();
+      if (flushed != Result::kDone) return flushed;
+    }
+    ERR_clear_error();
+    const std::size_t piece = std::min(kRecord, data.size() - count);
+    const int returned = SSL_write(ssl_.get(), data.data() + count, static_cast<int>(piece));
+    if (returned <= 0) return explain(returned);
+    count += static_cast<std::size_t>(returned);
+  }
+  return Result::kDone;
+}
+
+TlsSession::Result TlsSession::flush() {
+  while (out_begin_ < out_end_) {
+    const ssize_t sent =
+        ::send(socket_, &out_[out_begin_], out_end_ - out_begin_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) return Result::kAgain;
+      why_ = std::strerror(errno);
+      return Result::kFailed;
+    }
+    out_begin_ += static_cast<std::size_t>(sent);
+  }
+  out_begin_ = out_end_ = 0;
+  return Result::kDone;
+}
+
+}  // namespace tacit

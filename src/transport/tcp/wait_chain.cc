@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/wait_chain.h"
+
+#include <algorithm>
+
+#include "tacit/transport/tag.h"
+
+namespace tacit {
+
+std::string describe_chain(const std::vector<WaitState>& waits) {
+  const auto named = [&](int rank) {
+    const int peer = waits[static_cast<std::size_t>(rank)].peer;
+    return peer >= 0 && peer < static_cast<int>(waits.size());
+  };
+  const auto longest = std::max_element(waits.begin(), waits.end(), [](const WaitState& a, const WaitState& b) {
+    return (a.peer < 0 ? 0 : a.microseconds) < (b.peer < 0 ? 0 : b.microseconds);
+  });
+  if (longest == waits.end()) return {};
+  int at = static_cast<int>(longest - waits.begin());
+  if (!named(at)) return {};
+  std::string text = "rank " + std::to_string(at);
+  std::vector<bool> seen(waits.size());
+  while (named(at)) {
+    seen[static_cast<std::size_t>(at)] = true;
+    const WaitState& wait = waits[static_cast<std::size_t>(at)];
+    const auto tag = Tag::from_bits(wait.tag);
+    text += " waits for rank " + std::to_string(wait.peer) + " (" + (tag ? tag->text() : "unknown exchange") + ", " +
+            std::to_string(wait.microseconds / 1'000'000) + " s)";
+    at = wait.peer;
+    if (seen[static_cast<std::size_t>(at)]) return text + ": a circle";
+    text += ", which";
+  }
+  return text + " waits for nobody: look at rank " + std::to_string(at);
+}
+
+}  // namespace tacit
