@@ -29,6 +29,11 @@ class TcpTestFabric final : public TestFabric {
       fabrics_[static_cast<std::size_t>(rank)] = open_tcp(std::move(options));
     });
   }
+  ~TcpTestFabric() override {
+    for (const auto& fabric : fabrics_) fabric->leave({false, "its test ended", kAnyRank});
+  }
+  TcpTestFabric(const TcpTestFabric&) = delete;
+  TcpTestFabric& operator=(const TcpTestFabric&) = delete;
   Endpoint& endpoint(int rank) override { return fabrics_[static_cast<std::size_t>(rank)]->endpoint(); }
   void leave(int rank, bool failed, const std::string& why) override {
     fabrics_[static_cast<std::size_t>(rank)]->leave({failed, why, kAnyRank});

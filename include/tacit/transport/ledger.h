@@ -33,6 +33,10 @@ class Ledger {
   void count_sent(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
     sent_[index(peer, lane)].add(payload, framing);
   }
+  // What a transport says on its own behalf, such as heartbeats: bytes of no message.
+  void count_overhead(int peer, std::size_t framing) {
+    sent_[index(peer, Tag::Lane::kControl)].framing.fetch_add(framing, std::memory_order_relaxed);
+  }
   void count_received(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
     received_[index(peer, lane)].add(payload, framing);
   }

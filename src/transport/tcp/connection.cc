@@ -306,7 +306,7 @@ void Connection::account(const Outgoing& out) {
   if (out.header.type == FrameType::kData) {
     ledger_.count_sent(peer_, Tag::from_bits(out.header.tag)->lane(), out.data.size(), framing);
   } else {
-    ledger_.count_sent(peer_, Tag::Lane::kControl, 0, framing + out.data.size());
+    ledger_.count_overhead(peer_, framing + out.data.size());
   }
 }
 
