@@ -11,7 +11,10 @@ namespace tacit {
 // The receiving side of a message. Its message_ is written under the inbox's lock before arrived_ is set.
 class Receive final : public Operation {
  public:
-  Receive(Inbox& inbox, const Inbox::Want& want) : inbox_(inbox), want_(want) { inbox_.post(*this); }
+  Receive(Inbox& inbox, const Inbox::Want& want) : inbox_(inbox), want_(want) {
+    inbox_.post(*this);
+    if (!want_.borrow && arrived_.load() && message_->offer && !take_offer()) lose_offer();
+  }
   Receive(const Receive&) = delete;
   Receive& operator=(const Receive&) = delete;
   ~Receive() override {
@@ -20,6 +23,7 @@ class Receive final : public Operation {
 
   Arrival wait() override {
     inbox_.waiter_.wait(want_.peer, want_.tag, arrived_);
+    if (message_->offer && !take_offer()) lose_offer();
     const Message& m = *message_;
     const bool in_place = m.landing.data() == want_.into.data();
     if (!std::exchange(settled_, true)) {
@@ -32,10 +36,31 @@ class Receive final : public Operation {
       refuse_length(inbox_.rank_, {m.from, want_.tag, m.landing}, want_.into.size());
     return {m.from, want_.tag, want_.into.first(m.length)};
   }
-  bool ready_by(Deadline deadline) override { return inbox_.waiter_.ready_by(want_.peer, arrived_, deadline); }
+  bool ready_by(Deadline deadline) override {
+    return inbox_.waiter_.ready_by(want_.peer, arrived_, deadline);
+  }
 
  private:
   friend class Inbox;
+  // A message that is borrowed stays with its sender until it is needed; others are taken at once, so that their sender
+  // can go on. No lock is held.
+  bool take_offer() {
+    Message& m = *message_;
+    if (want_.borrow) {
+      m.buffer = inbox_.pool_.take(m.length);
+      m.landing = m.buffer.first(m.length);
+    } else if (m.length <= want_.into.size()) {
+      m.landing = want_.into.first(m.length);
+    } else {
+      m.landing = {static_cast<std::byte*>(nullptr), m.length};  // too long: it is refused and never read
+    }
+    const bool taken = m.landing.data() == nullptr || m.offer->take(m.landing);
+    m.offer.reset();
+    return taken;
+  }
+  [[noreturn]] void lose_offer() const {
+    throw PeerLost(inbox_.rank_, message_->from, "its memory cannot be read any more");
+  }
   bool matches(int from, Tag tag) const {
     return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
   }
@@ -79,6 +104,41 @@ const std::atomic<bool>* Inbox::complete(const std::shared_ptr<Message>& message
   const std::atomic<bool>* flag = &receive->arrived_;
   receive->arrived_.store(true);  // the last touch: its owner may drop it now
   return flag;
+}
+
+bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, std::unique_ptr<Offer> what) {
+  auto message = std::make_shared<Message>(Message{from, tag, length, framing, {}, {}});
+  message->offer = std::move(what);
+  Receive* receive = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    const auto found =
+        std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
+    if (found == posted_.end()) {
+      message->complete = true;
+      unclaimed_.push_back(std::move(message));
+      return true;
+    }
+    receive = *found;
+    posted_.erase(found);
+    message->receiver = receive;
+    receive->message_ = message;
+  }
+  // Who drops the receive now waits for us: between_reads().
+  const bool taken = receive->want_.borrow || receive->take_offer();
+  if (taken) complete(message);
+  return taken;
+}
+
+void Inbox::withdraw(int from, std::uint64_t ticket) {
+  std::shared_ptr<Message> message;  // dropped without the lock: that says something to the sender
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(unclaimed_.begin(), unclaimed_.end(), [&](const auto& m) {
+    return m->from == from && m->offer && m->offer->ticket() == ticket;
+  });
+  if (found == unclaimed_.end()) return;
+  message = std::move(*found);
+  unclaimed_.erase(found);
 }
 
 void Inbox::post(Receive& receive) {

@@ -15,6 +15,15 @@ namespace tacit {
 
 class Receive;
 
+// A message that still lies in its sender's memory. Dropping it tells the sender that nobody needs it any more.
+class Offer {
+ public:
+  virtual ~Offer() = default;
+  virtual std::uint64_t ticket() const = 0;
+  // False where the memory is gone.
+  virtual bool take(Bytes into) = 0;
+};
+
 // A message on its way in, or whole and not yet asked for. Owned by the reader while it comes in, by the inbox while
 // nobody has asked, by the receive that got it.
 struct Message {
@@ -27,6 +36,8 @@ struct Message {
   std::size_t received = 0;     // bytes of it that are there; the reader's
   Receive* receiver = nullptr;  // guarded by the inbox
   bool complete = false;        // guarded by the inbox
+  std::unique_ptr<Offer>
+      offer{};  // what to take it from, where it has not landed; whoever claimed it takes it
 };
 
 // What a transport lends the operations of its ranks.
@@ -59,6 +70,12 @@ class Inbox {
   std::shared_ptr<Message> announce(int from, Tag tag, std::size_t length, std::size_t framing);
   // The flag of the receive that this ended, to compare with; null where nobody has asked yet.
   const std::atomic<bool>* complete(const std::shared_ptr<Message>& message);
+
+  // A message that needs no filling: it is taken at once where a receive has memory for it, else when one asks. False
+  // where it could not be taken. Called like announce().
+  bool offer(int from, Tag tag, std::size_t length, std::size_t framing, std::unique_ptr<Offer> what);
+  // Drops an offer that no receive has got yet.
+  void withdraw(int from, std::uint64_t ticket);
 
  private:
   friend class Receive;

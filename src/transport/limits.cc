@@ -9,8 +9,7 @@ namespace tacit {
 WaitLimits checked(WaitLimits limits) {
   if (!(limits.timeout > Seconds(0)) || !(limits.stall > Seconds(0)))
     throw InvalidConfig("time-out and stall limit must be positive numbers of seconds");
-  if (!limits.report)
-    limits.report = [](const std::string& line) { std::cerr << "tacit: " + line + "\n"; };
+  if (!limits.report) limits.report = [](const std::string& line) { std::cerr << "tacit: " + line + "\n"; };
   return limits;
 }
 

@@ -21,10 +21,12 @@ struct TransportCase {
 void PrintTo(const TransportCase& c, std::ostream* os) { *os << c.name; }
 
 std::vector<TransportCase> all_transports() {
-  return {{"inproc", [](int ranks, WaitLimits limits) {
+  return {{"inproc",
+           [](int ranks, WaitLimits limits) {
              return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
            }},
-          {"tcp", [](int ranks, const WaitLimits& limits) {
+          {"tcp",
+           [](int ranks, const WaitLimits& limits) {
              return std::make_unique<TcpTestFabric>(ranks, limits, std::nullopt);
            }},
           {"tcp_tls", [](int ranks, const WaitLimits& limits) {

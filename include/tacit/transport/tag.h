@@ -42,8 +42,8 @@ class Tag {
     const std::uint64_t channel = bits >> 56U;
     const std::uint64_t lane = (bits >> 48U) & 0xFFU;
     if (channel < 1 || channel > kChannels || lane >= kLanes) return std::nullopt;
-    return Tag(static_cast<Channel>(channel), static_cast<Lane>(lane), static_cast<std::uint32_t>(bits >> 16U),
-               static_cast<std::uint16_t>(bits));
+    return Tag(static_cast<Channel>(channel), static_cast<Lane>(lane),
+               static_cast<std::uint32_t>(bits >> 16U), static_cast<std::uint16_t>(bits));
   }
 
   constexpr std::uint64_t bits() const { return bits_; }

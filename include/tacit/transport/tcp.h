@@ -22,8 +22,10 @@ struct TcpOptions {
   // Without a key ranks meet on loopback only, unless insecure_plaintext says that the network is closed.
   std::optional<JobKey> key;
   bool insecure_plaintext = false;
-  int listener = -1;        // rank 0: a socket that listens already, taken over; -1: make one
-  int local_ranks = 0;      // ranks on this machine; 0: unknown. Spinning pays while each has a core
+  int listener = -1;    // rank 0: a socket that listens already, taken over; -1: make one
+  int local_ranks = 0;  // ranks on this machine; 0: unknown. Spinning pays while each has a core
+  // Large messages between ranks of one machine go from memory to memory where the kernel allows it, past the socket.
+  bool share_memory = true;
   Seconds start_limit{60};  // until all ranks have met
   Seconds lost_after{10};   // a peer that is silent for so long is lost
   WaitLimits limits;

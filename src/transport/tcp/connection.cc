@@ -188,7 +188,7 @@ void Connection::begin_frame(ConstBytes header) {
 void Connection::end_frame(const std::atomic<bool>* own, Found& found) {
   in_frame_ = false;
   if (!message_) {
-    owner_.on_control(peer_, header_.type, control_);
+    owner_.on_control(peer_, header_, control_);
     return;
   }
   if (stream_->encrypted()) {
@@ -241,18 +241,21 @@ Request Connection::send(Tag tag, ConstBytes data) {
   return std::make_unique<SendOperation>(*this, tag, std::move(out));
 }
 
-void Connection::send_control(FrameType type, const Payload& payload) {
+void Connection::send_control(FrameHeader header, const Payload& payload) {
+  header.length = payload.size();
+  Found found;
   {
     const MutexLock lock(write_mutex_);
     if (!open_.load()) return;
-    auto out = std::make_shared<Outgoing>(FrameHeader{type, 0, payload.size()}, payload);
+    auto out = std::make_shared<Outgoing>(header, payload);
     out->keep_copy();
     copied_ += payload.size();
     queue_.push_back(std::move(out));
     writing_.store(true);
+    found.lost = write_some(nullptr, found);
   }
-  advance(nullptr);
   if (writing_.load()) arm_write();
+  deal_with(found);
 }
 
 // Empty: all is well, though the kernel may have taken less than there is.
@@ -262,7 +265,8 @@ std::string Connection::write_some(const std::atomic<bool>* own, Found& found) {
     parts.reserve(2 * kMostGathered);
     for (const auto& out : queue_) {
       if (parts.size() >= 2 * kMostGathered) break;
-      if (out->written < kFrameHeaderBytes) parts.push_back(ConstBytes(out->header_bytes).subspan(out->written));
+      if (out->written < kFrameHeaderBytes)
+        parts.push_back(ConstBytes(out->header_bytes).subspan(out->written));
       parts.push_back(out->data.subspan(std::max(out->written, kFrameHeaderBytes) - kFrameHeaderBytes));
     }
     std::size_t count = 0;

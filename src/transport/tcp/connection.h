@@ -21,7 +21,8 @@ namespace tacit {
 // Who is told what a connection meets. Called without the connection's locks held, except on_control.
 class ConnectionOwner : public Waiter {
  public:
-  virtual void on_control(int peer, FrameType type, ConstBytes payload) = 0;  // in the order of the stream
+  virtual void on_control(int peer, const FrameHeader& header,
+                          ConstBytes payload) = 0;  // in the order of the stream
   virtual void on_lost(int peer, const std::string& why) = 0;
   virtual void on_progress() = 0;  // an operation ended that is not the caller's own
 };
@@ -39,7 +40,8 @@ class Connection {
   void start();
 
   Request send(Tag tag, ConstBytes data);
-  void send_control(FrameType type, const Payload& payload);
+  // header.length is taken from the payload.
+  void send_control(FrameHeader header, const Payload& payload);
 
   // What can be done without waiting, by whoever waits. `own` is the flag the caller waits for.
   void advance(const std::atomic<bool>* own);
@@ -47,8 +49,8 @@ class Connection {
   bool idle() const { return !writing_.load(); }  // nothing is queued
   void finish_writing();
   bool all_arrived() const { return stream_->all_arrived(); }
+  bool same_machine() { return stream_->same_machine(); }
   void shut_down();
-  bool encrypted() const { return stream_->encrypted(); }
 
   Seconds last_heard() const { return Seconds(last_heard_.load()); }
   Seconds last_sent() const { return Seconds(last_sent_.load()); }
@@ -91,20 +93,20 @@ class Connection {
   std::atomic<double> last_sent_;
 
   Mutex read_mutex_;
-  std::vector<std::byte> staging_ TACIT_GUARDED_BY(read_mutex_);        // small frames and the starts of large ones
-  std::size_t staged_ TACIT_GUARDED_BY(read_mutex_) = 0;                // bytes in it: less than a header
+  std::vector<std::byte> staging_ TACIT_GUARDED_BY(read_mutex_);  // small frames and the starts of large ones
+  std::size_t staged_ TACIT_GUARDED_BY(read_mutex_) = 0;          // bytes in it: less than a header
   bool in_frame_ TACIT_GUARDED_BY(read_mutex_) = false;
   FrameHeader header_ TACIT_GUARDED_BY(read_mutex_){FrameType::kData};  // of the frame that comes in
   std::shared_ptr<Message> message_ TACIT_GUARDED_BY(read_mutex_);      // its message, where it is data
   Payload control_ TACIT_GUARDED_BY(read_mutex_);                       // its payload, where it is not
   std::size_t control_received_ TACIT_GUARDED_BY(read_mutex_) = 0;
-  std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;          // bytes that were attributed to frames
+  std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;  // bytes that were attributed to frames
 
   Mutex write_mutex_;
   std::deque<std::shared_ptr<Outgoing>> queue_ TACIT_GUARDED_BY(write_mutex_);
-  std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;               // bytes of small messages in the queue
+  std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;  // bytes of small messages in the queue
   std::uint64_t counted_out_ TACIT_GUARDED_BY(write_mutex_) = 0;
-  std::atomic<bool> writing_{false};                                    // queue_ or the stream has something left
+  std::atomic<bool> writing_{false};  // queue_ or the stream has something left
 
   Mutex arm_mutex_;  // Asio's sockets take one caller at a time
   bool write_armed_ TACIT_GUARDED_BY(arm_mutex_) = false;

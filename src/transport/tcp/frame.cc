@@ -51,22 +51,26 @@ FrameHeader decode_frame(ConstBytes bytes) {
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) refuse_magic(bytes);
   const auto version = std::to_integer<int>(bytes[kVersionAt]);
   if (version != kWireVersion)
-    throw BadFrame("the other side speaks version " + std::to_string(version) + " of the format and this one " +
-                   std::to_string(kWireVersion) + "; run the same Tacit everywhere");
+    throw BadFrame("the other side speaks version " + std::to_string(version) +
+                   " of the format and this one " + std::to_string(kWireVersion) +
+                   "; run the same Tacit everywhere");
   const auto type = std::to_integer<std::uint8_t>(bytes[kTypeAt]);
-  if (type < static_cast<std::uint8_t>(FrameType::kData) || type > static_cast<std::uint8_t>(FrameType::kRefusal))
+  if (type < static_cast<std::uint8_t>(FrameType::kData) ||
+      type > static_cast<std::uint8_t>(FrameType::kWithdraw))
     throw BadFrame("frame type " + std::to_string(type) + " does not exist");
   if (bytes[kZeroAt] != std::byte{0} || bytes[kZeroAt + 1] != std::byte{0})
     throw BadFrame("bytes 6 and 7 of a frame must be zero");
   const FrameHeader header{static_cast<FrameType>(type), get_bytes<std::uint64_t>(&bytes[kTagAt]),
                            get_bytes<std::uint64_t>(&bytes[kLengthAt])};
   const bool data = header.type == FrameType::kData;
-  if (data ? !Tag::from_bits(header.tag) : header.tag != 0)
-    throw BadFrame("frame type " + std::to_string(type) + " cannot have the tag " + std::to_string(header.tag));
+  const bool tagged = data || header.type == FrameType::kOffer;
+  if (tagged ? !Tag::from_bits(header.tag) : header.tag != 0)
+    throw BadFrame("frame type " + std::to_string(type) + " cannot have the tag " +
+                   std::to_string(header.tag));
   const std::uint64_t most = data ? kMostDataBytes : kMostControlBytes;
   if (header.length > most)
-    throw BadFrame("a frame of " + std::to_string(header.length) + " bytes, where type " + std::to_string(type) +
-                   " may have " + std::to_string(most));
+    throw BadFrame("a frame of " + std::to_string(header.length) + " bytes, where type " +
+                   std::to_string(type) + " may have " + std::to_string(most));
   return header;
 }
 

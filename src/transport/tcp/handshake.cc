@@ -8,7 +8,8 @@ namespace {
 
 using Result = Stream::Result;
 
-void wait_for(boost::asio::io_context& io, Stream& stream, Stream::Socket::wait_type what, Deadline deadline) {
+void wait_for(boost::asio::io_context& io, Stream& stream, Stream::Socket::wait_type what,
+              Deadline deadline) {
   const auto ready = std::make_shared<bool>(false);
   stream.socket().async_wait(what, [ready](const boost::system::error_code&) { *ready = true; });
   if (run_until(io, deadline, [&] { return *ready; })) return;
@@ -21,8 +22,8 @@ void wait_for(boost::asio::io_context& io, Stream& stream, Stream::Socket::wait_
 bool FrameReader::advance(Stream& stream) {
   for (;;) {
     const bool in_header = received_ < kFrameHeaderBytes;
-    const Bytes into = in_header ? Bytes(head_).subspan(received_)
-                                 : Bytes(payload_).subspan(received_ - kFrameHeaderBytes);
+    const Bytes into =
+        in_header ? Bytes(head_).subspan(received_) : Bytes(payload_).subspan(received_ - kFrameHeaderBytes);
     if (!in_header && into.empty()) return true;
     std::size_t count = 0;
     const Result result = stream.read(into, {}, count);

@@ -14,7 +14,8 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-constexpr const char* kShape = "write tcp://HOST:PORT, or file://PATH for a file on a disk that all ranks see";
+constexpr const char* kShape =
+    "write tcp://HOST:PORT, or file://PATH for a file on a disk that all ranks see";
 
 bool is_port(const std::string& text) {
   int port = 0;
@@ -37,7 +38,8 @@ MeetingPoint parse_meeting_point(const std::string& text) {
     if (colon != std::string::npos && colon > 0 && is_port(host.substr(colon + 1))) {
       std::string port = host.substr(colon + 1);
       host.resize(colon);
-      if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+      if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
       return {std::move(host), std::move(port), {}};
     }
   }
@@ -59,9 +61,10 @@ std::vector<ip::tcp::endpoint> resolve(boost::asio::io_context& io, const std::s
 
 void require_safe(const ip::address& address, const TcpOptions& options) {
   if (options.key || options.insecure_plaintext || address.is_loopback()) return;
-  throw InvalidConfig("without a job key ranks meet on this machine only, and " + address.to_string() +
-                      " is beyond it; start with tacit launch, which makes a key, or name one with --key-file or "
-                      "TACIT_KEY_FILE (openssl rand -hex 32), or say --insecure-plaintext on a closed network");
+  throw InvalidConfig(
+      "without a job key ranks meet on this machine only, and " + address.to_string() +
+      " is beyond it; start with tacit launch, which makes a key, or name one with --key-file or "
+      "TACIT_KEY_FILE (openssl rand -hex 32), or say --insecure-plaintext on a closed network");
 }
 
 ip::tcp::acceptor listen_at(boost::asio::io_context& io, const ip::tcp::endpoint& where) {
@@ -75,12 +78,14 @@ ip::tcp::acceptor listen_at(boost::asio::io_context& io, const ip::tcp::endpoint
     throw InvalidConfig("port " + std::to_string(where.port()) + " of " + where.address().to_string() +
                         " is in use; give another one to all ranks");
   if (error)
-    throw InvalidConfig("cannot listen at " + where.address().to_string() + " port " + std::to_string(where.port()) +
-                        ": " + error.message() + "; rank 0 must run on the machine that the meeting point names");
+    throw InvalidConfig("cannot listen at " + where.address().to_string() + " port " +
+                        std::to_string(where.port()) + ": " + error.message() +
+                        "; rank 0 must run on the machine that the meeting point names");
   return acceptor;
 }
 
-void write_meeting_file(const std::filesystem::path& file, const std::string& job, const std::string& host, int port) {
+void write_meeting_file(const std::filesystem::path& file, const std::string& job, const std::string& host,
+                        int port) {
   const std::filesystem::path draft = file.string() + ".part";
   std::ofstream out(draft, std::ios::trunc);
   out << "tacit " << job << " " << host << " " << port << "\n";
@@ -88,7 +93,8 @@ void write_meeting_file(const std::filesystem::path& file, const std::string& jo
   std::error_code error;
   if (out) std::filesystem::rename(draft, file, error);  // nobody reads half a file
   if (!out || error)
-    throw InvalidConfig("cannot write the meeting file " + file.string() + "; give a folder that rank 0 may write to");
+    throw InvalidConfig("cannot write the meeting file " + file.string() +
+                        "; give a folder that rank 0 may write to");
 }
 
 std::optional<MeetingPoint> read_meeting_file(const std::filesystem::path& file, const std::string& job) {

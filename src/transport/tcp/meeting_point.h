@@ -34,10 +34,12 @@ std::vector<boost::asio::ip::tcp::endpoint> resolve(boost::asio::io_context& io,
 void require_safe(const boost::asio::ip::address& address, const TcpOptions& options);
 
 // A socket that listens there. Throws InvalidConfig for a port in use or an address that is not ours.
-boost::asio::ip::tcp::acceptor listen_at(boost::asio::io_context& io, const boost::asio::ip::tcp::endpoint& where);
+boost::asio::ip::tcp::acceptor listen_at(boost::asio::io_context& io,
+                                         const boost::asio::ip::tcp::endpoint& where);
 
 // The file says: "tacit JOB HOST PORT".
-void write_meeting_file(const std::filesystem::path& file, const std::string& job, const std::string& host, int port);
+void write_meeting_file(const std::filesystem::path& file, const std::string& job, const std::string& host,
+                        int port);
 // Nothing, while the file is not there or is another job's.
 std::optional<MeetingPoint> read_meeting_file(const std::filesystem::path& file, const std::string& job);
 

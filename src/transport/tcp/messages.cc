@@ -112,4 +112,56 @@ WaitState decode_wait(ConstBytes payload) {
   return wait;
 }
 
+Payload encode(const MemoryProof& proof) {
+  ByteWriter out;
+  out.number(proof.process);
+  out.number(proof.address);
+  for (const std::byte b : proof.token) out.number(std::to_integer<std::uint8_t>(b));
+  return out.bytes();
+}
+
+MemoryProof decode_proof(ConstBytes payload) {
+  ByteReader in(payload);
+  MemoryProof proof;
+  proof.process = in.number<std::uint32_t>();
+  proof.address = in.number<std::uint64_t>();
+  for (std::byte& b : proof.token) b = static_cast<std::byte>(in.number<std::uint8_t>());
+  in.end();
+  return proof;
+}
+
+Payload encode(const OfferedMessage& offer) {
+  ByteWriter out;
+  out.number(offer.ticket);
+  out.number(offer.address);
+  out.number(offer.size);
+  return out.bytes();
+}
+
+OfferedMessage decode_offer(ConstBytes payload) {
+  ByteReader in(payload);
+  OfferedMessage offer;
+  offer.ticket = in.number<std::uint64_t>();
+  offer.address = in.number<std::uint64_t>();
+  offer.size = in.number<std::uint64_t>();
+  in.end();
+  if (offer.size > kMostDataBytes)
+    throw BadFrame("an offer of " + std::to_string(offer.size) + " bytes, where " +
+                   std::to_string(kMostDataBytes) + " are allowed");
+  return offer;
+}
+
+Payload encode_ticket(std::uint64_t ticket) {
+  ByteWriter out;
+  out.number(ticket);
+  return out.bytes();
+}
+
+std::uint64_t decode_ticket(ConstBytes payload) {
+  ByteReader in(payload);
+  const auto ticket = in.number<std::uint64_t>();
+  in.end();
+  return ticket;
+}
+
 }  // namespace tacit

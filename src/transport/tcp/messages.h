@@ -2,6 +2,7 @@
 // The payloads of control frames. Each has encode and decode; decode throws BadFrame and trusts nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,11 +50,34 @@ Departure decode_departure(ConstBytes payload);
 struct WaitState {
   static constexpr int kNobody = -2;
   int peer = kNobody;
-  std::uint64_t tag = 0;             // bits
+  std::uint64_t tag = 0;           // bits
   std::uint64_t microseconds = 0;  // so far
   friend bool operator==(const WaitState&, const WaitState&) = default;
 };
 Payload encode(const WaitState& wait);
 WaitState decode_wait(ConstBytes payload);
+
+// Where to try whether a rank's memory can be read: 16 bytes that only it knows.
+struct MemoryProof {
+  std::uint32_t process = 0;
+  std::uint64_t address = 0;
+  std::array<std::byte, 16> token{};
+  friend bool operator==(const MemoryProof&, const MemoryProof&) = default;
+};
+Payload encode(const MemoryProof& proof);
+MemoryProof decode_proof(ConstBytes payload);
+
+// A message in its sender's memory.
+struct OfferedMessage {
+  std::uint64_t ticket = 0;  // the sender's
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  friend bool operator==(const OfferedMessage&, const OfferedMessage&) = default;
+};
+Payload encode(const OfferedMessage& offer);
+OfferedMessage decode_offer(ConstBytes payload);
+
+Payload encode_ticket(std::uint64_t ticket);
+std::uint64_t decode_ticket(ConstBytes payload);
 
 }  // namespace tacit

@@ -50,8 +50,7 @@ class Reactor {
     const std::uint64_t waits = waits_.load();
     if (std::exchange(waits_seen_, waits) != waits || !try_lead()) return false;
     housekeeping_.store(true);
-    while (waits_.load() == waits && clock_.now() < deadline)
-      io_.run_one_until(RealClock::point(deadline));
+    while (waits_.load() == waits && clock_.now() < deadline) io_.run_one_until(RealClock::point(deadline));
     housekeeping_.store(false);
     stop_leading();
     return true;

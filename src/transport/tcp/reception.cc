@@ -38,8 +38,8 @@ Reception::Reception(boost::asio::io_context& io, tcp::acceptor acceptor, Lobby 
 Reception::~Reception() {
   *here_ = false;
   if (sent_away_ > kMostReports)
-    settings_.report("rank " + std::to_string(lobby_.host()) + ": " + std::to_string(sent_away_ - kMostReports) +
-                     " more strangers were sent away");
+    settings_.report("rank " + std::to_string(lobby_.host()) + ": " +
+                     std::to_string(sent_away_ - kMostReports) + " more strangers were sent away");
 }
 
 void Reception::accept_next() {
@@ -155,7 +155,8 @@ bool Reception::receive_all(Deadline deadline) {
 
 void Reception::welcome(const Welcome& answer, Deadline deadline) {
   for (const auto& [rank, stream] : seated_) stream->socket().cancel();  // ends the watches
-  for (const auto& [rank, stream] : seated_) write_frame(io_, *stream, FrameType::kWelcome, encode(answer), deadline);
+  for (const auto& [rank, stream] : seated_)
+    write_frame(io_, *stream, FrameType::kWelcome, encode(answer), deadline);
 }
 
 void Reception::refuse_all(const std::string& reason, Deadline deadline) {

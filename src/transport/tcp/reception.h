@@ -23,7 +23,8 @@ class Reception {
     bool answer_at_once = false;  // else all guests are answered together, by welcome()
     std::function<void(const std::string&)> report;
   };
-  Reception(boost::asio::io_context& io, boost::asio::ip::tcp::acceptor acceptor, Lobby lobby, Settings settings);
+  Reception(boost::asio::io_context& io, boost::asio::ip::tcp::acceptor acceptor, Lobby lobby,
+            Settings settings);
   ~Reception();
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
@@ -52,12 +53,13 @@ class Reception {
   boost::asio::ip::tcp::acceptor acceptor_;
   Lobby lobby_;
   const Settings settings_;
-  std::map<int, std::shared_ptr<Guest>> guests_;           // who is being talked to, by number
-  std::map<int, std::shared_ptr<Stream>> seated_;          // who is in, by rank
+  std::map<int, std::shared_ptr<Guest>> guests_;   // who is being talked to, by number
+  std::map<int, std::shared_ptr<Stream>> seated_;  // who is in, by rank
   int next_guest_ = 0;
   int sent_away_ = 0;
   bool accepting_ = false;
-  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // false once this is gone: handlers may come later
+  std::shared_ptr<bool> here_ =
+      std::make_shared<bool>(true);  // false once this is gone: handlers may come later
 };
 
 }  // namespace tacit

@@ -63,7 +63,8 @@ tcp::acceptor take_over(boost::asio::io_context& io, int descriptor) {
   return {io, address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor};
 }
 
-tcp::acceptor host_acceptor(boost::asio::io_context& io, const MeetingPoint& point, const TcpOptions& options) {
+tcp::acceptor host_acceptor(boost::asio::io_context& io, const MeetingPoint& point,
+                            const TcpOptions& options) {
   if (options.listener >= 0) return take_over(io, options.listener);
   if (!point.is_file()) {
     const auto addresses = resolve(io, point.host, point.port);
@@ -115,7 +116,8 @@ Streams Meeting::host() {
   std::error_code ignored;
   if (point.is_file()) std::filesystem::remove(point.file, ignored);
   reception.welcome(roster(reception), deadline_);
-  for (int rank = 1; rank < options_.size; ++rank) streams_[static_cast<std::size_t>(rank)] = reception.take(rank);
+  for (int rank = 1; rank < options_.size; ++rank)
+    streams_[static_cast<std::size_t>(rank)] = reception.take(rank);
   return std::move(streams_);
 }
 
@@ -173,8 +175,8 @@ Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
                            stream.socket().remote_endpoint().address().to_string() + " port " +
                            std::to_string(stream.socket().remote_endpoint().port());
   try {
-    write_frame(io_, stream, FrameType::kHello, encode(Hello{options_.rank, options_.size, options_.job, port}),
-                deadline_);
+    write_frame(io_, stream, FrameType::kHello,
+                encode(Hello{options_.rank, options_.size, options_.job, port}), deadline_);
     const Frame frame = read_frame(io_, stream, deadline_);
     if (frame.header.type == FrameType::kRefusal)
       throw Mismatch(me() + " was sent away by " + them + ": " + decode_refusal(frame.payload));
@@ -201,8 +203,8 @@ Streams Meeting::join() {
     try {
       shake_hands(io_, stream, deadline_);
     } catch (const StreamEnded& ended) {
-      throw InvalidConfig(me() + " and rank " + std::to_string(peer) + " do not have the same job key (" + ended.what() +
-                          "); give all ranks one key");
+      throw InvalidConfig(me() + " and rank " + std::to_string(peer) + " do not have the same job key (" +
+                          ended.what() + "); give all ranks one key");
     }
   };
   const std::shared_ptr<Stream> host = reach(parse_meeting_point(options_.rendezvous), 0);
@@ -215,7 +217,8 @@ Streams Meeting::join() {
   streams_[0] = host;
 
   // Those below us first, while those above us wait: rank 1 waits for nobody, so this ends.
-  Reception reception(io_, std::move(acceptor), Lobby(options_.rank, options_.size, options_.job), settings(true));
+  Reception reception(io_, std::move(acceptor), Lobby(options_.rank, options_.size, options_.job),
+                      settings(true));
   for (int peer = 1; peer < options_.rank; ++peer) {
     const Address& at = welcome.roster[static_cast<std::size_t>(peer)];
     const auto stream = reach({at.host, std::to_string(at.port), {}}, peer);

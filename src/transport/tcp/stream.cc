@@ -94,7 +94,8 @@ Result Stream::write_tls(std::span<const ConstBytes> parts, std::size_t& count) 
     record_.clear();
     ConstBytes piece = parts[at].subspan(offset);
     if (piece.size() < kRecordBytes) {
-      for (std::size_t i = at, from = offset; i < parts.size() && record_.size() < kRecordBytes; ++i, from = 0) {
+      for (std::size_t i = at, from = offset; i < parts.size() && record_.size() < kRecordBytes;
+           ++i, from = 0) {
         const ConstBytes more = parts[i].subspan(from);
         const std::size_t take = std::min(more.size(), kRecordBytes - record_.size());
         record_.insert(record_.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(take));
@@ -125,6 +126,14 @@ void Stream::finish_writing() { ::shutdown(socket_.native_handle(), SHUT_WR); }
 bool Stream::all_arrived() const {
   int unsent = 0;
   return ::ioctl(const_cast<Socket&>(socket_).native_handle(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
+}
+
+bool Stream::same_machine() {
+  boost::system::error_code error;
+  const auto here = socket_.local_endpoint(error);
+  if (error) return false;
+  const auto there = socket_.remote_endpoint(error);
+  return !error && here.address() == there.address();
 }
 
 std::string Stream::read_why() const {

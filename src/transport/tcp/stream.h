@@ -35,6 +35,8 @@ class Stream {
   void finish_writing();
   bool all_arrived() const;  // the other machine's kernel has everything we sent
 
+  bool same_machine();  // both ends have one address
+
   Socket& socket() { return socket_; }
   bool encrypted() const { return tls_ != nullptr; }
   std::string read_why() const;   // the reader's
@@ -51,10 +53,10 @@ class Stream {
   mutable Mutex mutex_;  // OpenSSL's sessions take one thread at a time; plain sockets need no lock
   std::unique_ptr<TlsSession> tls_;
   std::vector<std::byte> record_ TACIT_GUARDED_BY(mutex_);  // small parts, put together
-  std::uint64_t plain_in_ = 0;                               // the reader's
-  std::uint64_t plain_out_ = 0;                              // the writer's
-  std::string read_why_;                                     // the reader's
-  std::string write_why_;                                    // the writer's
+  std::uint64_t plain_in_ = 0;                              // the reader's
+  std::uint64_t plain_out_ = 0;                             // the writer's
+  std::string read_why_;                                    // the reader's
+  std::string write_why_;                                   // the writer's
 };
 
 }  // namespace tacit

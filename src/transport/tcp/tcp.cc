@@ -13,6 +13,7 @@
 #include "transport/limits.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
+#include "transport/tcp/offers.h"
 #include "transport/tcp/reactor.h"
 #include "transport/tcp/rendezvous.h"
 #include "transport/tcp/wait_chain.h"
@@ -29,13 +30,14 @@ enum class Presence { kHere, kDone, kFailed };
 
 TcpOptions checked(TcpOptions options) {
   options.limits = tacit::checked(std::move(options.limits));
-  if (options.size < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(options.size));
+  if (options.size < 1)
+    throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(options.size));
   if (options.rank < 0 || options.rank >= options.size)
     throw InvalidConfig("rank " + std::to_string(options.rank) + " does not exist in a world of " +
                         std::to_string(options.size));
   if (options.job.empty() || options.job.size() > kMostJobChars)
-    throw InvalidConfig("a job's name has 1 to " + std::to_string(kMostJobChars) + " characters, and '" + options.job +
-                        "' has " + std::to_string(options.job.size()));
+    throw InvalidConfig("a job's name has 1 to " + std::to_string(kMostJobChars) + " characters, and '" +
+                        options.job + "' has " + std::to_string(options.job.size()));
   if (!(options.lost_after > Seconds(0)) || !(options.start_limit > Seconds(0)))
     throw InvalidConfig("a peer is lost, and the start is over, after a positive number of seconds");
   return options;
@@ -69,7 +71,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
   bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
   void between_reads(int peer, const std::function<void()>& fn) override;
-  void on_control(int peer, FrameType type, ConstBytes payload) override;
+  void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
   void on_lost(int peer, const std::string& why) override;
   void on_progress() override { reactor_.wake(); }
 
@@ -98,6 +100,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::unique_ptr<TlsContext> tls_;
   Reactor reactor_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
+  std::vector<std::unique_ptr<Offers>> offers_;           // likewise
+  std::array<std::byte, 16> token_{};                     // what a peer finds in our memory
 
   std::vector<std::atomic<Presence>> presence_;
   std::atomic<int> failed_{-1};  // a rank that failed, if one did
@@ -113,9 +117,9 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
     Seconds since;
   };
   Mutex waits_mutex_;
-  std::list<NamedWait> waits_ TACIT_GUARDED_BY(waits_mutex_);           // of this rank, oldest first
+  std::list<NamedWait> waits_ TACIT_GUARDED_BY(waits_mutex_);         // of this rank, oldest first
   std::vector<WaitState> peers_wait_ TACIT_GUARDED_BY(waits_mutex_);  // as heartbeats told
-  Seconds chain_mark_;                                                  // the housekeeper's
+  Seconds chain_mark_;                                                // the housekeeper's
 
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;
@@ -141,13 +145,21 @@ TcpFabric::TcpFabric(TcpOptions options)
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
   connections_.resize(static_cast<std::size_t>(options_.size));
+  offers_.resize(static_cast<std::size_t>(options_.size));
   ConnectionOwner& owner = *this;
-  for (int peer = 0; peer < options_.size; ++peer)
-    if (auto& stream = streams[static_cast<std::size_t>(peer)])
-      connections_[static_cast<std::size_t>(peer)] =
-          std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(stream));
-  for (const auto& each : connections_)
-    if (each) each->start();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (!streams[i]) continue;
+    const int peer = static_cast<int>(i);
+    connections_[i] = std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(streams[i]));
+    offers_[i] =
+        std::make_unique<Offers>(peer, *connections_[i], inbox_, ledger_, owner, [this] { fail(nullptr); });
+  }
+  std::copy_n(JobKey::random().bytes().begin(), token_.size(), token_.begin());
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (!connections_[i]) continue;
+    connections_[i]->start();
+    if (options_.share_memory) offers_[i]->invite(token_);
+  }
   housekeeper_ = std::jthread([this](const std::stop_token& token) { keep_house(token); });
 }
 
@@ -161,7 +173,11 @@ TcpFabric::~TcpFabric() {
 
 Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
   check_peer(peer);
-  if (peer != rank()) return connection(peer)->send(tag, data);
+  if (peer != rank()) {
+    Offers& offers = *offers_[static_cast<std::size_t>(peer)];
+    return data.size() >= Offers::kLeast && offers.possible() ? offers.make(tag, data)
+                                                              : connection(peer)->send(tag, data);
+  }
   ledger_.count_sent(peer, tag.lane(), data.size(), 0);
   const auto message = inbox_.announce(peer, tag, data.size(), 0);
   copy<std::byte>(data, message->landing);
@@ -199,7 +215,7 @@ bool TcpFabric::say_goodbye(const Departure& how) {
   if (left_.exchange(true)) return false;
   mark(rank(), how.failed ? Presence::kFailed : Presence::kDone, how);
   for (const auto& each : connections_)
-    if (each) each->send_control(FrameType::kGoodbye, encode(how));
+    if (each) each->send_control({FrameType::kGoodbye}, encode(how));
   return true;
 }
 
@@ -225,8 +241,9 @@ void TcpFabric::leave(const Departure& how) {
 // Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
 bool TcpFabric::hopeless(int peer) const {
   if (interrupted_.load()) return true;
-  return peer == kAnyRank ? failed_.load() >= 0
-                          : peer != rank() && presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+  return peer == kAnyRank
+             ? failed_.load() >= 0
+             : peer != rank() && presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
 }
 
 // Looks at the peer's socket for a while; true once there is nothing to wait for.
@@ -306,23 +323,24 @@ bool TcpFabric::mark(int peer, Presence how, Departure departure) {
   return true;
 }
 
-void TcpFabric::on_control(int peer, FrameType type, ConstBytes payload) {
-  if (type == FrameType::kHeartbeat) {
+void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {
+  if (header.type == FrameType::kHeartbeat) {
     const WaitState wait = decode_wait(payload);
     const MutexLock lock(waits_mutex_);
     peers_wait_[static_cast<std::size_t>(peer)] = wait;
-  } else if (type == FrameType::kGoodbye) {
+  } else if (header.type == FrameType::kGoodbye) {
     Departure departure = decode_departure(payload);
     mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
-  } else {
-    throw BadFrame("frame type " + std::to_string(static_cast<int>(type)) + " after the ranks have met");
+  } else if (offers_[static_cast<std::size_t>(peer)]->on_frame(header, payload)) {
+    reactor_.wake();
   }
 }
 
 void TcpFabric::on_lost(int peer, const std::string& why) {
   if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;
   if (!left_.load())
-    options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) + " is lost: " + why);
+    options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) +
+                           " is lost: " + why);
 }
 
 // --- beside the ranks
@@ -330,7 +348,8 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 void TcpFabric::keep_house(const std::stop_token& token) {
   Seconds next = clock_.now() + beat_;
   Seconds slept_from = clock_.now();
-  Seconds away{0};  // how long we could not have heard anybody: this machine slept, or this process was stopped
+  Seconds away{
+      0};  // how long we could not have heard anybody: this machine slept, or this process was stopped
   while (!token.stop_requested()) {
     {
       std::unique_lock lock(stop_mutex_);
@@ -354,7 +373,7 @@ void TcpFabric::look_after_peers(Seconds now) {
   for (int peer = 0; peer < size(); ++peer) {
     Connection* c = connection(peer);
     if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
-    if (!left_.load() && c->idle()) c->send_control(FrameType::kHeartbeat, beat);
+    if (!left_.load() && c->idle()) c->send_control({FrameType::kHeartbeat}, beat);
     if (now - c->last_heard() < options_.lost_after) continue;
     c->advance(nullptr);  // what it said may lie in the kernel
     const Seconds silent = clock_.now() - c->last_heard();
@@ -367,7 +386,8 @@ void TcpFabric::look_after_peers(Seconds now) {
 
 WaitState TcpFabric::longest_wait(Seconds now) {
   const MutexLock lock(waits_mutex_);
-  const auto named = std::find_if(waits_.begin(), waits_.end(), [](const NamedWait& w) { return w.peer != kAnyRank; });
+  const auto named =
+      std::find_if(waits_.begin(), waits_.end(), [](const NamedWait& w) { return w.peer != kAnyRank; });
   if (named == waits_.end()) return {};
   return {named->peer, named->tag.bits(), static_cast<std::uint64_t>((now - named->since).count() * 1e6)};
 }
@@ -395,6 +415,8 @@ void TcpFabric::report_chain(Seconds now) {
 
 }  // namespace
 
-std::unique_ptr<Fabric> open_tcp(TcpOptions options) { return std::make_unique<TcpFabric>(std::move(options)); }
+std::unique_ptr<Fabric> open_tcp(TcpOptions options) {
+  return std::make_unique<TcpFabric>(std::move(options));
+}
 
 }  // namespace tacit

@@ -23,7 +23,8 @@ const TlsContext& context_of(SSL* ssl) {
 }
 
 // The client offers the key under the job's name.
-int use_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* length, SSL_SESSION** session) {
+int use_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* length,
+            SSL_SESSION** session) {
   const TlsContext& context = context_of(ssl);
   *session = context.make_session(ssl);
   if (*session == nullptr) return 0;

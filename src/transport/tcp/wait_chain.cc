@@ -12,9 +12,10 @@ std::string describe_chain(const std::vector<WaitState>& waits) {
     const int peer = waits[static_cast<std::size_t>(rank)].peer;
     return peer >= 0 && peer < static_cast<int>(waits.size());
   };
-  const auto longest = std::max_element(waits.begin(), waits.end(), [](const WaitState& a, const WaitState& b) {
-    return (a.peer < 0 ? 0 : a.microseconds) < (b.peer < 0 ? 0 : b.microseconds);
-  });
+  const auto longest =
+      std::max_element(waits.begin(), waits.end(), [](const WaitState& a, const WaitState& b) {
+        return (a.peer < 0 ? 0 : a.microseconds) < (b.peer < 0 ? 0 : b.microseconds);
+      });
   if (longest == waits.end()) return {};
   int at = static_cast<int>(longest - waits.begin());
   if (!named(at)) return {};
@@ -24,8 +25,8 @@ std::string describe_chain(const std::vector<WaitState>& waits) {
     seen[static_cast<std::size_t>(at)] = true;
     const WaitState& wait = waits[static_cast<std::size_t>(at)];
     const auto tag = Tag::from_bits(wait.tag);
-    text += " waits for rank " + std::to_string(wait.peer) + " (" + (tag ? tag->text() : "unknown exchange") + ", " +
-            std::to_string(wait.microseconds / 1'000'000) + " s)";
+    text += " waits for rank " + std::to_string(wait.peer) + " (" + (tag ? tag->text() : "unknown exchange") +
+            ", " + std::to_string(wait.microseconds / 1'000'000) + " s)";
     at = wait.peer;
     if (seen[static_cast<std::size_t>(at)]) return text + ": a circle";
     text += ", which";
