@@ -5,9 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -15,6 +13,8 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/world_options.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/writer.h"
 #include "tacit/strategies/builtin.h"
@@ -31,45 +31,10 @@ struct Settings {
   TrainOptions train;
   std::string model = "cnn";
   std::string data = "fashion-mnist";
-  int workers = 1;
-  double timeout = 1800;
-  double stall = 30;
+  WorldSettings world;
   fs::path out;
   bool json = false;
   bool quiet = false;
-};
-
-// Set by the first Ctrl-C or SIGTERM; the second one kills as usual.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
-std::atomic<bool> g_stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_signal(int number) {
-  g_stop.store(true);
-  std::signal(number, SIG_DFL);
-}
-
-// Turns the signal into an interrupt of the world, which a signal handler may not do itself.
-class SignalWatch {
- public:
-  explicit SignalWatch(World& world)
-      : thread_([&world](const std::stop_token& token) {
-          while (!token.stop_requested() && !g_stop.load())
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          if (g_stop.load()) world.interrupt();
-        }) {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
-  }
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-  ~SignalWatch() {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-  }
-
- private:
-  std::jthread thread_;
 };
 
 // Sends what happens to the screen and, where one is kept, to the run log.
@@ -123,10 +88,9 @@ void print_table(const Summary& s) {
   if (!s.weights_hash.empty()) row("weights hash", s.weights_hash);
 }
 
-// Everything that can be refused before data is read or a file made.
+// Everything that can be refused before the ranks meet.
 void check(const Settings& s) {
-  if (s.workers < 1)
-    throw InvalidConfig(fmt::format("--workers {} is not a number of workers; give 1 or more", s.workers));
+  check(s.world);
   if (s.train.batch < 1)
     throw InvalidConfig(fmt::format("--batch {} is too small; give 1 or more", s.train.batch));
   if (s.train.epochs < 1)
@@ -135,12 +99,8 @@ void check(const Settings& s) {
     throw InvalidConfig(fmt::format("--steps {} is too few; give 1 or more", s.train.steps));
   if (s.train.log_every < 1)
     throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
-  for (const auto& [name, seconds] : {std::pair{"--timeout", s.timeout}, std::pair{"--stall", s.stall}})
-    if (!(seconds > 0))
-      throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
-  make_strategy(builtin_strategies(), s.train.strategy, s.workers);
   make_optimizer(s.train.optimizer);
   make_schedule(s.train.schedule);
 }
@@ -168,59 +128,107 @@ std::unique_ptr<RunLogWriter> open_log(const fs::path& out) {
   return log;
 }
 
+// What a process needs before its ranks can train.
+struct Prepared {
+  Prepared(const Settings& s, const World& world)
+      : models(all_models(
+            std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
+    make_strategy(builtin_strategies(), s.train.strategy, world.size());
+    data = load_dataset(s.data);
+    context = {data.train.shape, data.train.classes, s.train.seed};
+    total = total_steps(s.train, data.train.size(), world.size());
+    parameters = make_model(models, s.model, context)->params().size();
+    if (!s.out.empty() && world.rank() == 0) log = open_log(s.out);
+  }
+
+  ModelRegistry models;
+  DataPair data;
+  ModelContext context;
+  std::int64_t total = 0;
+  std::size_t parameters = 0;
+  std::unique_ptr<RunLogWriter> log;  // rank 0's, with --out
+};
+
+// Peers in other processes wait for this one: they learn why it does not come.
+std::unique_ptr<Prepared> prepare(const Settings& settings, World& world) {
+  try {
+    return std::make_unique<Prepared>(settings, world);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    if (!world.one_process()) world.run([&](Process&) { std::rethrow_exception(error); });
+    throw;
+  }
+}
+
+bool is_interrupt(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Where a signal goes to every process, a peer may be gone before this process has looked at its own.
+std::exception_ptr cause(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost& lost) {
+    return SignalWatch::stopped() ? std::make_exception_ptr(Interrupted(lost.what())) : error;
+  } catch (...) {
+    return error;
+  }
+}
+
 class TrainCommand {
  public:
-  explicit TrainCommand(Settings settings)
-      : settings_(std::move(settings)),
-        models_(all_models(std::max(
-            1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, settings_.workers)))) {}
+  explicit TrainCommand(Settings settings) : settings_(std::move(settings)) {}
 
   int run() {
-    World::refuse_launchers();
     check(settings_);
-    const DataPair data = load_dataset(settings_.data);
-    const ModelContext context{data.train.shape, data.train.classes, settings_.train.seed};
-    const std::int64_t total = total_steps(settings_.train, data.train.size(), settings_.workers);
-    const std::size_t parameters = make_model(models_, settings_.model, context)->params().size();
+    World world = open_world(settings_.world, settings_.quiet);
+    const std::unique_ptr<Prepared> prepared = prepare(settings_, world);
+    const SignalWatch watch(world);  // to the end: a launcher may end the processes of a failed run
+    RunLogWriter* const log = prepared->log.get();
+    if (log != nullptr) log->write(started(world, *prepared));
 
-    std::unique_ptr<RunLogWriter> log;
-    if (!settings_.out.empty()) log = open_log(settings_.out);
-    World world = World::threads(settings_.workers, {.limits = limits()});
-    if (log) log->write(started(world, total, parameters));
-
-    Progress progress(Progress::style_for_stderr(settings_.quiet || settings_.json), total,
-                      settings_.train.batch * settings_.workers);
-    Observer observer(progress, log.get());
-    const TrainJob job{data,
+    const bool silent = settings_.quiet || settings_.json || world.rank() != 0;
+    Progress progress(Progress::style_for_stderr(silent), prepared->total,
+                      settings_.train.batch * world.size());
+    Observer observer(progress, log);
+    const TrainJob job{prepared->data,
                        builtin_strategies(),
-                       [&] { return make_model(models_, settings_.model, context); },
+                       [&] { return make_model(prepared->models, settings_.model, prepared->context); },
                        settings_.train,
                        observer,
-                       [] { return g_stop.load(); }};
+                       SignalWatch::stopped};
     const Summary summary = run_job(world, job);
     progress.close();
-    settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
-    if (log) write_account(*log, summary);
+    if (world.rank() == 0) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
+    if (log != nullptr) write_account(*log, summary);
     if (error_) std::rethrow_exception(error_);
     return 0;
   }
 
  private:
-  // Trains, and keeps the error that ended the run, if one did.
+  // Trains, and keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only
+  // its own report, because the run failed or it is not rank 0, of that one.
   Summary run_job(World& world, const TrainJob& job) {
-    std::vector<RankReport> reports(static_cast<std::size_t>(settings_.workers));
+    std::vector<RankReport> reports(world.one_process() ? static_cast<std::size_t>(world.size()) : 1);
     std::string status = "finished";
     std::string message;
     try {
-      const SignalWatch watch(world);
-      world.run([&](Process& me) { train_rank(me, job, reports[static_cast<std::size_t>(me.rank())]); });
-    } catch (const Interrupted&) {
-      status = "interrupted";
-      error_ = std::current_exception();
+      world.run([&](Process& me) {
+        RankReport& mine = reports[world.one_process() ? static_cast<std::size_t>(me.rank()) : 0];
+        train_rank(me, job, mine);
+        if (world.one_process()) return;
+        if (auto all = gather_reports(me.control(), mine); me.rank() == 0) reports = std::move(all);
+      });
     } catch (const std::exception& error) {
-      status = "failed";
-      message = error.what();
-      error_ = std::current_exception();
+      error_ = cause(std::current_exception());
+      status = is_interrupt(error_) ? "interrupted" : "failed";
+      if (status == "failed") message = error.what();
     }
     Summary summary = summarize(job, reports, status);
     if (status == "finished" && !all_equal(reports)) {
@@ -229,6 +237,7 @@ class TrainCommand {
       error_ = std::make_exception_ptr(Bug(message + "; this is a defect in the strategy"));
     }
     summary.error = message;
+    summary.workers = world.size();
     summary.model = settings_.model;
     summary.data = settings_.data;
     summary.world = world.name();
@@ -245,12 +254,7 @@ class TrainCommand {
     }
   }
 
-  WaitLimits limits() const {
-    return {Seconds(settings_.timeout), Seconds(settings_.stall),
-            [](const std::string& line) { spdlog::warn(line); }};
-  }
-
-  RunStarted started(const World& world, std::int64_t total, std::size_t parameters) const {
+  RunStarted started(const World& world, const Prepared& prepared) const {
     const TrainOptions& o = settings_.train;
     return {TACIT_VERSION,
             o.strategy,
@@ -263,12 +267,11 @@ class TrainCommand {
             o.batch,
             o.lr,
             o.seed,
-            total,
-            static_cast<std::int64_t>(parameters)};
+            prepared.total,
+            static_cast<std::int64_t>(prepared.parameters)};
   }
 
   const Settings settings_;
-  const ModelRegistry models_;
   std::exception_ptr error_;
 };
 
@@ -285,7 +288,7 @@ void add_train(CLI::App& app, Action& action) {
   auto s = std::make_shared<Settings>();
   train->option_defaults()->always_capture_default();
   train->add_option("--strategy", s->train.strategy, "How workers keep together");
-  train->add_option("--workers", s->workers, "Number of workers, as threads of this process");
+  add_world_options(*train, s->world);
   train->add_option("--model", s->model, "Network to train");
   train->add_option("--data", s->data, "Data set");
   auto* epochs = train->add_option("--epochs", s->train.epochs, "Passes over the data");
@@ -299,8 +302,6 @@ void add_train(CLI::App& app, Action& action) {
   train->add_option("--optimizer", s->train.optimizer, "Inner optimiser: sgd, adam, adamw");
   train->add_option("--seed", s->train.seed, "Seed of weights and sample order; equal seeds give equal runs");
   train->add_option("--log-every", s->train.log_every, "Steps between run-log events");
-  train->add_option("--timeout", s->timeout, "Seconds after which a wait for a worker is an error");
-  train->add_option("--stall", s->stall, "Seconds after which a wait for a worker is reported");
   train->add_option("--out", s->out, "Folder for run.jsonl and summary.json, which are overwritten");
   train->add_flag("--json", s->json, "Print the summary as JSON, and no progress");
   train->add_flag("--quiet", s->quiet, "Show no progress");

@@ -195,7 +195,7 @@ Summary summarize(const TrainJob& job, std::span<const RankReport> reports, cons
     losses += r.recent_loss.value_or(0);
     all_logged = all_logged && r.recent_loss.has_value();
   }
-  if (all_logged) s.loss = losses / s.workers;
+  if (all_logged) s.loss = losses / static_cast<double>(reports.size());
   if (s.seconds > 0) s.samples_per_second = static_cast<double>(s.samples) / s.seconds;
   if (const auto& e = reports[0].evaluation) {
     s.test_loss = e->loss;

@@ -165,12 +165,34 @@ TEST_F(Cli, ImpossibleNumbersAreRefused) {
                  {"batch", "25"});
 }
 
-TEST_F(Cli, ALauncherOfSeveralProcessesIsRefusedInsteadOfTrainingAlone) {
-  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
-  expect_refusal("train --steps 5" + std::string(kQuick), {"OMPI_COMM_WORLD_SIZE=4", "--workers"});
-  setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
-  EXPECT_EQ(tacit("train --steps 5 --quiet" + std::string(kQuick)).code, 0);
-  unsetenv("OMPI_COMM_WORLD_SIZE");
+// Sets a variable for the programs that a test starts.
+class Variable {
+ public:
+  Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+    setenv(name_.c_str(), value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_.c_str()); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  std::string name_;
+};
+
+TEST_F(Cli, AnEnvironmentThatIsHalfALaunchersIsRefusedInsteadOfTrainingAlone) {
+  const Variable size("OMPI_COMM_WORLD_SIZE", "4");
+  expect_refusal("train --steps 5" + std::string(kQuick), {"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK"});
+  const Variable rank("OMPI_COMM_WORLD_RANK", "0");
+  expect_refusal("train --steps 5 --workers 2" + std::string(kQuick), {"--workers 2", "4 ranks"});
+  expect_refusal("train --steps 5 --world tcp" + std::string(kQuick), {"mpirun", "--rendezvous"});
+  EXPECT_EQ(tacit("train --steps 5 --quiet --world threads --workers 2" + std::string(kQuick)).code, 0);
+}
+
+TEST_F(Cli, WorldsThatCannotBeAreRefused) {
+  expect_refusal("train --world treads" + std::string(kQuick), {"treads", "'threads'"});
+  expect_refusal("train --world mpi" + std::string(kQuick), {"mpirun"});
+  expect_refusal("train --world tcp" + std::string(kQuick), {"tacit launch", "TACIT_RANK"});
+  expect_refusal("train --lost-after 0" + std::string(kQuick), {"--lost-after 0"});
 }
 
 TEST_F(Cli, BadFilesAreRefusedAndNothingIsWritten) {

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "tacit/runlog/events.h"
 #include "tacit/strategy/registry.h"
 #include "tacit/train/dataset.h"
 #include "tacit/train/model.h"
-#include "tacit/transport/ledger.h"
+#include "tacit/train/rank_report.h"
 #include "tacit/world/world.h"
 
 namespace tacit {
@@ -49,16 +48,6 @@ struct TrainJob {
   std::function<bool()> stop;  // asked before every step; true ends the run with Interrupted
 };
 
-// One rank's account, true up to the step where an error ended the run.
-struct RankReport {
-  std::int64_t steps = 0;
-  double seconds = 0;                 // of training, without evaluations
-  std::optional<double> recent_loss;  // mean over the last logged steps
-  std::optional<Evaluated> evaluation;
-  Traffic sent;  // for training
-  std::uint64_t weights_hash = 0;
-};
-
 // The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks);
 
@@ -68,7 +57,7 @@ void train_rank(Process& me, const TrainJob& job, RankReport& report);
 // Whether all ranks ended with the same weights, as they must once a strategy has finished.
 bool all_equal(std::span<const RankReport> reports);
 
-// All ranks' reports as one.
+// The reports there are as one: of all ranks, or of rank 0 alone where it lost the others.
 Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status);
 
 }  // namespace tacit

@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
+#include "tacit/transport/tcp.h"
 
 namespace tacit {
 
@@ -29,30 +31,58 @@ class Process {
 struct WorldOptions {
   WaitLimits limits;
   AllReduce all_reduce = AllReduce::kAuto;
+  Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
 };
 
+// Which world to open, as far as the user says so.
+struct WorldChoice {
+  enum class Kind { kAuto, kThreads, kTcp, kMpi };
+  // kAuto: as the launcher wants it that started this process; without one, threads.
+  Kind kind = Kind::kAuto;
+  // Threads, 1 if not said. Under a launcher, nothing or the launcher's number of ranks.
+  std::optional<int> workers{};
+  // For TCP, before what the environment says.
+  std::string rendezvous{};
+  std::string key_file{};
+  bool insecure_plaintext = false;
+};
+
+// The ranks are all in this process (threads), or this process is one of them (tcp, mpi).
+//
 // Threads  run() from one; interrupt() from any.
 class World {
  public:
   // Ranks as threads of this process. Throws InvalidConfig for less than one.
   static World threads(int ranks, WorldOptions options = {});
-  // `--workers N` threads, taken out of argv (default 1). Throws InvalidConfig under mpirun, srun or torchrun with more
-  // than one process: each would be a world of its own.
+  // This process as one rank of several; returns once all have met. The limits in `options` count. Throws InvalidConfig
+  // in a build without that transport.
+  static World tcp(TcpOptions tcp, WorldOptions options = {});
+  static World mpi(WorldOptions options = {});
+
+  // As chosen and as the environment of this process says: tacit launch, mpirun, srun, torchrun or nobody. Throws
+  // InvalidConfig for an environment that is incomplete or contradicts itself or the choice; never a world of one instead.
+  static World open(const WorldChoice& choice, WorldOptions options = {});
+  // open() with `--workers N` taken out of argv. Rank 0 says on stderr how the ranks were found, if not as threads.
   static World from_environment(int& argc, char** argv, WorldOptions options = {});
-  static void refuse_launchers();
 
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
   ~World();
 
   int size() const;
-  std::string name() const;  // "threads"
+  int rank() const;          // of this process; 0 where all ranks are in it
+  bool one_process() const;  // all ranks are in this process
+  int local_ranks() const;   // on this machine; size() where that is not known
+  std::string name() const;  // "threads", "tcp", "tcp+tls", "mpi"
+  // "4 ranks over MPI, as OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say (mpirun)"; empty for threads, and where
+  // open() was not used.
+  std::string how() const;
 
-  // Runs body once per rank and waits for all. A rank that throws is lost to the others; the error of
-  // the lowest rank that is not such a loss is rethrown. Once per world.
+  // Runs body once for every rank in this process and waits for all of these. A rank that throws is lost to the others;
+  // the error of the lowest rank in this process that is not such a loss is rethrown. Once per world.
   void run(const std::function<void(Process&)>& body);
 
-  // Ends every wait that blocks, on every rank, with Interrupted.
+  // Ends every wait that blocks with Interrupted, on every rank in this process.
   void interrupt();
 
   class Impl;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// One rank's account of a run, and how it reaches rank 0 where ranks are processes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tacit/collectives/comm.h"
+#include "tacit/runlog/events.h"
+#include "tacit/transport/ledger.h"
+
+namespace tacit {
+
+// True up to the step where an error ended the run.
+struct RankReport {
+  std::int64_t steps = 0;
+  double seconds = 0;                 // of training, without evaluations
+  std::optional<double> recent_loss;  // mean over the last logged steps
+  std::optional<Evaluated> evaluation;
+  Traffic sent;  // for training
+  std::uint64_t weights_hash = 0;
+};
+
+// For messages between ranks, which run the same build on the same byte order: always the same length.
+std::vector<std::byte> pack(const RankReport& report);
+RankReport unpack(ConstBytes packed);  // throws Mismatch for another length
+
+// All ranks' reports, in their order, on rank 0; nothing elsewhere. Called by all ranks.
+std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine);
+
+}  // namespace tacit

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "cli/signals.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+
+namespace tacit::cli {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
+std::atomic<bool> g_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int number) {
+  g_stop.store(true);
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+// A thread turns the signal into an interrupt of the world, which a signal handler may not do itself.
+SignalWatch::SignalWatch(World& world)
+    : thread_([&world](const std::stop_token& token) {
+        while (!token.stop_requested() && !g_stop.load())
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (g_stop.load()) world.interrupt();
+      }) {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+SignalWatch::~SignalWatch() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool SignalWatch::stopped() { return g_stop.load(); }
+
+}  // namespace tacit::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "cli/world_options.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+
+namespace tacit::cli {
+namespace {
+
+using Kind = WorldChoice::Kind;
+const std::array<std::pair<std::string, Kind>, 4> kWorlds{
+    {{"auto", Kind::kAuto}, {"threads", Kind::kThreads}, {"tcp", Kind::kTcp}, {"mpi", Kind::kMpi}}};
+
+Kind kind_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [each, kind] : kWorlds) {
+    if (each == name) return kind;
+    known.push_back(each);
+  }
+  throw InvalidConfig(unknown_name("world", name, known));
+}
+
+}  // namespace
+
+void add_world_options(CLI::App& app, WorldSettings& s) {
+  app.add_option(
+      "--workers", s.workers,
+      "Number of workers, as threads of this process (1); under a launcher, as many as it started");
+  app.add_option("--world", s.world, "What workers are: threads, tcp, mpi, or auto: as the launcher says");
+  app.add_option("--rendezvous", s.rendezvous, "TCP: where workers meet, tcp://HOST:PORT or file://PATH");
+  app.add_option("--key-file", s.key_file, "TCP: file with the job key, readable by you alone");
+  app.add_flag("--insecure-plaintext", s.insecure_plaintext,
+               "TCP: no key and no encryption; the network is closed");
+  app.add_option("--lost-after", s.lost_after, "TCP: seconds of silence after which a worker is lost");
+  app.add_option("--timeout", s.timeout, "Seconds after which a wait for a worker is an error");
+  app.add_option("--stall", s.stall, "Seconds after which a wait for a worker is reported");
+}
+
+void check(const WorldSettings& s) {
+  kind_named(s.world);
+  if (s.workers && *s.workers < 1)
+    throw InvalidConfig(fmt::format("--workers {} is not a number of workers; give 1 or more", *s.workers));
+  for (const auto& [name, seconds] : {std::pair{"--timeout", s.timeout}, std::pair{"--stall", s.stall},
+                                      std::pair{"--lost-after", s.lost_after}})
+    if (!(seconds > 0))
+      throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
+}
+
+World open_world(const WorldSettings& s, bool quiet) {
+  const WorldChoice choice{kind_named(s.world), s.workers, s.rendezvous, s.key_file, s.insecure_plaintext};
+  WorldOptions options;
+  options.limits = {Seconds(s.timeout), Seconds(s.stall),
+                    [](const std::string& line) { spdlog::warn(line); }};
+  options.lost_after = Seconds(s.lost_after);
+  World world = World::open(choice, std::move(options));
+  if (!quiet && world.rank() == 0 && !world.how().empty()) fmt::print(stderr, "tacit: {}\n", world.how());
+  return world;
+}
+
+}  // namespace tacit::cli

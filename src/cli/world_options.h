@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The options of every command that opens a world.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "tacit/world/world.h"
+
+namespace tacit::cli {
+
+struct WorldSettings {
+  std::string world = "auto";
+  std::optional<int> workers;
+  double timeout = 1800;
+  double stall = 30;
+  double lost_after = 10;
+  std::string rendezvous;
+  std::string key_file;
+  bool insecure_plaintext = false;
+};
+
+// settings must outlive the app.
+void add_world_options(CLI::App& app, WorldSettings& settings);
+
+// Throws InvalidConfig for what no world can have.
+void check(const WorldSettings& settings);
+
+// Opens the world; rank 0 says how the ranks were found, unless quiet.
+World open_world(const WorldSettings& settings, bool quiet);
+
+}  // namespace tacit::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What differs between worlds, below World.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tacit/transport/fabric.h"
+#include "tacit/world/world.h"
+
+namespace tacit {
+
+// Threads  as World.
+class World::Impl {
+ public:
+  virtual ~Impl() = default;
+  virtual int size() const = 0;
+  virtual int rank() const = 0;
+  virtual bool one_process() const = 0;
+  virtual std::string name() const = 0;
+  virtual void run(const std::function<void(Process&)>& body) = 0;
+  virtual void interrupt() = 0;
+
+  // How World::open found the ranks.
+  struct Origin {
+    std::string how;
+    int local_ranks = 0;  // 0: not known
+  };
+  Origin origin;
+};
+
+// This process as one rank, on a fabric that has met its peers.
+std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
+                                                WorldOptions options);
+
+// Whether an error says no more than that another rank failed first.
+bool is_consequence(const std::exception_ptr& error);
+
+}  // namespace tacit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// From what the user chose and what the environment says to the one world that both mean. Opens nothing.
+#pragma once
+
+#include <string>
+
+#include "tacit/transport/tcp.h"
+#include "tacit/world/world.h"
+#include "world/environment.h"
+
+namespace tacit {
+
+struct WorldPlan {
+  WorldChoice::Kind kind = WorldChoice::Kind::kThreads;  // never kAuto
+  int rank = 0;
+  int size = 1;
+  int local_ranks = 0;  // 0: not known
+  std::string how;      // for the user: see World::how
+  // For TCP. The key is still where it lies: a file, or a descriptor from 0 on, or nowhere.
+  TcpOptions tcp;
+  std::string key_file;
+  int key_descriptor = -1;
+};
+
+// Throws InvalidConfig, with what to change, where the two do not go together.
+WorldPlan plan_world(const WorldChoice& choice, const Environment& env);
+
+}  // namespace tacit

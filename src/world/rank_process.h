@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include "tacit/collectives/endpoint_comm.h"
+#include "tacit/world/world.h"
+
+namespace tacit {
+
+// One rank over its endpoint, which must outlive it. Tasks are threads, whatever the ranks are.
+class RankProcess final : public Process {
+ public:
+  RankProcess(Endpoint& endpoint, const WorldOptions& options)
+      : rank_(endpoint.rank()),
+        size_(endpoint.size()),
+        comm_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kTrain, options.all_reduce)),
+        control_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kControl, options.all_reduce)) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  Comm& comm() override { return *comm_; }
+  Comm& control() override { return *control_; }
+  Tasks& tasks() override { return tasks_; }
+
+ private:
+  const int rank_;
+  const int size_;
+  ThreadTasks tasks_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<Comm> control_;
+};
+
+}  // namespace tacit
