@@ -5,9 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/stop_signals.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/writer.h"
 #include "tacit/strategies/builtin.h"
@@ -39,36 +38,18 @@ struct Settings {
   bool quiet = false;
 };
 
-// Set by the first Ctrl-C or SIGTERM; the second one kills as usual.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
-std::atomic<bool> g_stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_signal(int number) {
-  g_stop.store(true);
-  std::signal(number, SIG_DFL);
-}
-
 // Turns the signal into an interrupt of the world, which a signal handler may not do itself.
 class SignalWatch {
  public:
   explicit SignalWatch(World& world)
       : thread_([&world](const std::stop_token& token) {
-          while (!token.stop_requested() && !g_stop.load())
+          while (!token.stop_requested() && !StopSignals::asked())
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          if (g_stop.load()) world.interrupt();
-        }) {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
-  }
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-  ~SignalWatch() {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-  }
+          if (StopSignals::asked()) world.interrupt();
+        }) {}
 
  private:
+  const StopSignals signals_;
   std::jthread thread_;
 };
 
@@ -196,7 +177,7 @@ class TrainCommand {
                        [&] { return make_model(models_, settings_.model, context); },
                        settings_.train,
                        observer,
-                       [] { return g_stop.load(); }};
+                       [] { return StopSignals::asked(); }};
     const Summary summary = run_job(world, job);
     progress.close();
     settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);

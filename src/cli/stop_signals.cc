@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "cli/stop_signals.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace tacit::cli {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
+std::atomic<bool> g_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int number) {
+  g_stop.store(true);
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+StopSignals::~StopSignals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool StopSignals::asked() { return g_stop.load(); }
+
+}  // namespace tacit::cli
