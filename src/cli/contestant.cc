@@ -142,7 +142,10 @@ std::string Contestant::read_answer() {
     std::array<char, 256> buffer{};
     const ssize_t got = read(out_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno != EINTR) fail_call("read");
-    if (got == 0 && !StopSignals::asked()) fail("ended in place of an answer");
+    if (got == 0 && !StopSignals::asked()) {
+      ended_within(kGrace);  // for the exit code
+      fail("ended in place of an answer");
+    }
     if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
     if (const auto end = text.find('\n'); end != std::string::npos) return text.substr(0, end);
   }
@@ -197,7 +200,7 @@ std::string Contestant::last_words() const {
 }
 
 void Contestant::fail(const std::string& what) {
-  const bool by_itself = ended_within(Seconds(0.5));
+  const bool by_itself = pid_ < 0;
   end();
   const std::string how = by_itself ? fmt::format(" ({})", describe_status(status_)) : "";
   const std::string words = last_words();
