@@ -40,8 +40,9 @@ std::uint64_t wait_for_turn(int rank) {
   }
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&bytes, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
-  for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;)
+  for (int done = 0; done == 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   return bytes;
 }
 
