@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 
 void add_train(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 // Every model of this build.
 ModelRegistry all_models(int threads_per_rank);

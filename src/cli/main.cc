@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   tacit::cli::Action action;
   tacit::cli::add_train(app, action);
   tacit::cli::add_list(app, action);
+  tacit::cli::add_bench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -19,22 +19,23 @@ void on_signal(int number) {
 
 }  // namespace
 
-// A thread turns the signal into an interrupt of the world, which a signal handler may not do itself.
-SignalWatch::SignalWatch(World& world)
-    : thread_([&world](const std::stop_token& token) {
-        while (!token.stop_requested() && !g_stop.load())
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        if (g_stop.load()) world.interrupt();
-      }) {
+StopSignals::StopSignals() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
 }
 
-SignalWatch::~SignalWatch() {
+StopSignals::~StopSignals() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
 
-bool SignalWatch::stopped() { return g_stop.load(); }
+bool StopSignals::asked() { return g_stop.load(); }
+
+SignalWatch::SignalWatch(World& world)
+    : thread_([&world](const std::stop_token& token) {
+        while (!token.stop_requested() && !StopSignals::asked())
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (StopSignals::asked()) world.interrupt();
+      }) {}
 
 }  // namespace tacit::cli

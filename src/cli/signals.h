@@ -7,19 +7,27 @@
 
 namespace tacit::cli {
 
-// While it lives, the first Ctrl-C or SIGTERM interrupts the world of this process, and the second one kills as usual.
-// One at a time.
+// While one lives, the first Ctrl-C and the first SIGTERM are remembered instead of ending the program; a second one of
+// the same kind kills as usual. One at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // Threads  any.
+  static bool asked();
+};
+
+// Turns such a signal into an interrupt of the world, which a signal handler may not do itself.
 class SignalWatch {
  public:
   explicit SignalWatch(World& world);
-  ~SignalWatch();
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-
-  static bool stopped();  // such a signal has come
 
  private:
-  std::jthread thread_;
+  const StopSignals signals_;
+  std::jthread thread_;  // last: it begins when the signals are caught and ends before they are let go
 };
 
 }  // namespace tacit::cli

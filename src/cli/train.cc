@@ -175,7 +175,7 @@ std::exception_ptr cause(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const PeerLost& lost) {
-    return SignalWatch::stopped() ? std::make_exception_ptr(Interrupted(lost.what())) : error;
+    return StopSignals::asked() ? std::make_exception_ptr(Interrupted(lost.what())) : error;
   } catch (...) {
     return error;
   }

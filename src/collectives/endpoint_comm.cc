@@ -25,7 +25,7 @@ constexpr std::size_t kSmallBytes = std::size_t{16} * 1024;
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
 constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
 // What one direct all-reduce works on at a time, in floats. While the vectors of a few ranks fit into a shared cache,
-// small segments keep them there; once they do not, large ones cost fewer rounds (bench/allreduce_bench).
+// small segments keep them there; once they do not, large ones cost fewer rounds (tacit bench allreduce).
 constexpr std::size_t kCachedVector = (std::size_t{8} << 20U) / sizeof(float);
 constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
 constexpr std::size_t kLargeSegment = (std::size_t{4} << 20U) / sizeof(float);

@@ -19,7 +19,7 @@ inline void spin_pause() {
 }
 
 // A lock for sections of a microsecond at most that two ranks meet in all the time: std::mutex would put
-// the second one to sleep, which costs ten times what it waits for (bench/allreduce_bench, 4 KiB).
+// the second one to sleep, which costs ten times what it waits for (tacit bench allreduce, 4 KiB).
 class TACIT_THREAD_ANNOTATION(capability("mutex")) SpinMutex {
  public:
   void lock() TACIT_THREAD_ANNOTATION(acquire_capability()) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The parts of `tacit bench`: the parent that gives turns (bench.cc), Tacit as a contestant (bench_follow.cc) and the
+// result (bench_report.cc).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tacit::cli {
+
+// Takes turns as Tacit until the input ends: ranks 0 .. workers-1 in this process for "threads", this process's rank in
+// a launcher's world for "tcp" and "mpi". Throws InvalidConfig where there is no such world.
+int follow_bench(const std::string& world, int workers);
+
+// What is measured and by whom.
+struct BenchPlan {
+  std::string kind;  // allreduce, latency, bandwidth
+  std::string world;
+  std::string security;  // "TLS 1.3", "plaintext", or empty where nothing leaves the machine's memory
+  int workers = 0;
+  std::vector<std::string> beside;
+};
+
+// One size: median seconds of Tacit and, in the order of the plan, of the others.
+struct BenchRow {
+  std::size_t bytes = 0;
+  double ours = 0;
+  std::vector<double> theirs;
+};
+
+// A ratio above 1 says that Tacit is the faster one.
+void print_bench_heading(const BenchPlan& plan, int turns);
+void print_bench_row(const BenchPlan& plan, const BenchRow& row);
+void print_bench_json(const BenchPlan& plan, const std::vector<BenchRow>& rows);
+
+}  // namespace tacit::cli
