@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "tacit/train/model.h"
 
@@ -15,6 +17,8 @@ using Action = std::function<int()>;
 void add_train(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+// `command` is what stands after `--`; it outlives the parsing.
+void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& command);
 
 // Every model of this build.
 ModelRegistry all_models(int threads_per_rank);

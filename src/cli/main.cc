@@ -3,9 +3,12 @@
 // interrupted.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
 #include "tacit/core/error.h"
@@ -68,6 +71,15 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
                   kBadInput);
 }
 
+// What `launch` starts is not for this program to parse: takes everything after `--` off the line.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "launch") return {};
+  char** const end = argv + argc;
+  char** const mark = std::find(argv, end, std::string_view("--"));
+  argc = static_cast<int>(mark - argv);
+  return {mark == end ? end : mark + 1, end};
+}
+
 int run(tacit::cli::Action& action) {
   try {
     const int code = action();
@@ -94,9 +106,11 @@ int main(int argc, char** argv) {
   app.footer(
       "Example:\n  tacit train --strategy ssgd --workers 4 --model cnn --data fashion-mnist --epochs 1");
   tacit::cli::Action action;
+  const std::vector<std::string> command = take_command(argc, argv);
   tacit::cli::add_train(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
+  tacit::cli::add_launch(app, action, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "support/program.h"
@@ -32,7 +31,7 @@ TEST_F(Cli, ListsWhatCanBeNamed) {
 }
 
 TEST_F(Cli, HelpHasAnExampleForEveryCommand) {
-  for (const char* command : {"", "train ", "list ", "bench "}) {
+  for (const char* command : {"", "train ", "list ", "launch ", "bench "}) {
     const Result r = tacit(std::string(command) + "--help");
     EXPECT_EQ(r.code, 0);
     EXPECT_NE(r.out.find("Example:"), std::string::npos) << command;

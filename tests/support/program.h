@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the program as a user would.
+// Runs the program as a user does. TACIT_PROGRAM is its path.
 #pragma once
 
 #include <gtest/gtest.h>

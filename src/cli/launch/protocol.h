@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What a launcher and the nodes on its hosts say to each other: one JSON object per line. The launcher writes to a
+// node's stdin, the node answers on its stdout. Bytes of any value travel in strings, byte b as the character U+00b.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "cli/launch/ranks.h"
+
+namespace tacit::cli {
+
+// The launcher's first line.
+struct NodeJob {
+  Job job;  // without a rendezvous for the node of rank 0, which finds the port
+  Share share;
+  std::string directory;
+  std::string host;  // of rank 0, as the ranks reach it
+};
+std::string to_line(const NodeJob& job);
+// Throws InvalidConfig, without a word of what the line holds: the key is in it.
+NodeJob parse_job(const std::string& line);
+
+// The launcher's other lines: a signal for the node's ranks.
+std::string signal_line(int number);
+std::optional<int> parse_signal(const std::string& line);
+
+// The node's lines.
+struct Hello {
+  std::uint16_t port = 0;  // where rank 0 listens; 0 on the other nodes
+};
+struct RankOutput {
+  int rank = 0;
+  Stream stream = Stream::kOut;
+  std::string bytes;
+};
+struct RankEnded {
+  int rank = 0;
+  Ending how;
+};
+struct Refusal {
+  std::string why;
+};
+using NodeMessage = std::variant<Hello, RankOutput, RankEnded, Refusal>;
+std::string to_line(const NodeMessage& message);
+// Nothing where the line is no such message.
+std::optional<NodeMessage> parse_message(const std::string& line);
+
+// tcp://HOST:PORT, with the user name that ssh may need taken off and brackets around an IPv6 address.
+std::string rendezvous_at(const std::string& host, std::uint16_t port);
+
+}  // namespace tacit::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "cli/launch/remote.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <set>
+
+#include "cli/launch/lines.h"
+#include "cli/launch/output.h"
+#include "cli/launch/protocol.h"
+
+namespace tacit::cli {
+namespace {
+
+namespace asio = boost::asio;
+
+// Longer than a node takes from SIGTERM to SIGKILL.
+constexpr std::chrono::seconds kForNodesToEnd{10};
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+
+// One word for the remote shell, whatever is in it.
+std::string shell_word(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+bool ends_programs(int number) { return number != SIGUSR1 && number != SIGUSR2; }
+
+}  // namespace
+
+class RemoteRanks::Node {
+ public:
+  Node(asio::io_context& loop, int index, HostShare place, UniqueFd input)
+      : id(index),
+        host(std::move(place.host)),
+        share(place.share),
+        to(loop, std::move(input), {}),
+        notes("[" + host + "] ") {
+    for (int rank = share.first; rank < share.first + share.count; ++rank) running.insert(rank);
+  }
+
+  const int id;
+  const std::string host;
+  const Share share;
+  Output to;           // its stdin
+  LineCutter lines;    // of its stdout
+  LinePrefixer notes;  // its stderr, and what a login shell prints
+  std::set<int> running;
+  bool there = false;  // has said hello
+  bool cut = false;    // by us
+};
+
+RemoteRanks::RemoteRanks(asio::io_context& loop, const Guard& guard, Supervisor& supervisor, RemotePlan plan)
+    : loop_(loop),
+      supervisor_(supervisor),
+      plan_(std::move(plan)),
+      patience_(loop),
+      connections_(loop, guard, *this) {}
+
+RemoteRanks::~RemoteRanks() = default;
+
+void RemoteRanks::start() {
+  for (const HostShare& place : plan_.hosts) {
+    Pipe input = make_pipe();
+    const int id = static_cast<int>(nodes_.size());
+    nodes_.push_back(std::make_unique<Node>(loop_, id, place, std::move(input.write)));
+    SpawnPlan plan{plan_.ssh, current_environment(), {}};
+    plan.command.insert(plan.command.end(), {place.host, shell_word(plan_.tacit), "launch", "--node"});
+    connections_.start(id, std::move(plan), input.read.get());
+  }
+  send_job(*nodes_.front());
+}
+
+void RemoteRanks::send_job(Node& node) {
+  node.to.write(to_line(NodeJob{plan_.job, node.share, plan_.directory, plan_.hosts.front().host}));
+}
+
+void RemoteRanks::output(int id, Stream stream, std::string_view bytes) {
+  Node& node = *nodes_[static_cast<std::size_t>(id)];
+  if (stream == Stream::kErr) return supervisor_.show(node.notes.take(bytes));
+  node.lines.take(bytes, [&](const std::string& line) { take(node, line); });
+}
+
+void RemoteRanks::when_room(Stream /*stream*/, std::function<void()> go_on) {
+  // A node's stdout carries both streams of its ranks.
+  supervisor_.when_room(Stream::kOut, [this, go_on = std::move(go_on)]() mutable {
+    supervisor_.when_room(Stream::kErr, std::move(go_on));
+  });
+}
+
+void RemoteRanks::take(Node& node, const std::string& line) {
+  const auto message = parse_message(line);
+  if (!message && !node.there) return supervisor_.show(node.notes.take(line + "\n"));
+  if (!message)
+    return give_up(fmt::format(
+        "host {} sent what is no message of tacit launch; install the same Tacit on all hosts", node.host));
+  if (const auto* hello = std::get_if<Hello>(&*message)) return greet(node, hello->port);
+  if (const auto* refusal = std::get_if<Refusal>(&*message))
+    return give_up(fmt::format("host {}: {}", node.host, refusal->why));
+  if (const auto* ended = std::get_if<RankEnded>(&*message)) return rank_ended(node, ended->rank, ended->how);
+  const auto& output = std::get<RankOutput>(*message);
+  if (node.running.contains(output.rank)) supervisor_.output(output.rank, output.stream, output.bytes);
+}
+
+void RemoteRanks::greet(Node& node, std::uint16_t port) {
+  node.there = true;
+  if (node.id != 0) return;
+  plan_.job.rendezvous = rendezvous_at(node.host, port);
+  for (const auto& other : nodes_)
+    if (other->id != 0 && !other->cut) send_job(*other);
+}
+
+void RemoteRanks::rank_ended(Node& node, int rank, const Ending& how) {
+  if (node.running.erase(rank) != 0) supervisor_.ended(rank, how);
+}
+
+void RemoteRanks::ended(int id, const Ending& how) {
+  Node& node = *nodes_[static_cast<std::size_t>(id)];
+  supervisor_.show(node.notes.finish());
+  node.to.close();
+  if (!node.there && !node.cut) give_up(why_unreachable(node, how));
+  const Ending of_ranks = node.there ? Ending::lost(fmt::format("the connection to host {} ended ({})",
+                                                                node.host, describe(plan_.ssh.front(), how)))
+                                     : Ending::not_started();
+  for (const int rank : std::exchange(node.running, {})) supervisor_.ended(rank, of_ranks);
+}
+
+std::string RemoteRanks::why_unreachable(const Node& node, const Ending& how) const {
+  if (how == Ending::exited(kNotFound) || how == Ending::exited(kNotExecutable))
+    return fmt::format(
+        "host {} cannot run {} (exit code {}); give the path of the program there with --remote-tacit",
+        node.host, plan_.tacit, how.value);
+  return fmt::format("host {} could not be reached: {}; see whether `{} {}` works by itself", node.host,
+                     describe(plan_.ssh.front(), how), fmt::join(plan_.ssh, " "), node.host);
+}
+
+void RemoteRanks::signal(int number) {
+  for (const auto& node : nodes_) {
+    if (node->there)
+      node->to.write(signal_line(number));
+    else if (ends_programs(number))
+      cut(*node);
+  }
+  if (number == SIGKILL) cut_all_later();
+}
+
+void RemoteRanks::cut(Node& node) {
+  node.cut = true;
+  node.to.close();
+  connections_.signal(node.id, SIGTERM);
+}
+
+void RemoteRanks::give_up(const std::string& why) {
+  supervisor_.abandon(why);
+  if (std::exchange(giving_up_, true)) return;
+  for (const auto& node : nodes_) node->there ? node->to.close() : cut(*node);
+  cut_all_later();
+}
+
+void RemoteRanks::cut_all_later() {
+  patience_.expires_after(kForNodesToEnd);
+  patience_.async_wait([this](boost::system::error_code error) {
+    if (!error) connections_.signal(SIGKILL);
+  });
+}
+
+void RemoteRanks::finish() {
+  for (const auto& node : nodes_) node->to.close();
+  cut_all_later();
+  loop_.restart();
+  while (connections_.any() && loop_.run_one() > 0) {
+  }
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The ranks of other machines: one `tacit launch --node` on each, over ssh.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/launch/children.h"
+#include "cli/launch/host_file.h"
+#include "cli/launch/ranks.h"
+#include "cli/launch/supervisor.h"
+
+namespace tacit::cli {
+
+struct RemotePlan {
+  Job job;                       // its rendezvous is found on the way
+  std::vector<HostShare> hosts;  // the first one has rank 0
+  std::vector<std::string> ssh;  // the words before the host's name
+  std::string tacit;             // path of the program on the hosts
+  std::string directory;         // where ranks work
+};
+
+// Starts all nodes at once. The first one is sent its job, answers with the port where rank 0 listens, and then the
+// others are sent theirs.
+//
+// Lifetime  the guard and the supervisor outlive it. Threads: the loop's.
+class RemoteRanks final : public RankHost, private Watcher {
+ public:
+  RemoteRanks(boost::asio::io_context& loop, const Guard& guard, Supervisor& supervisor, RemotePlan plan);
+  ~RemoteRanks() override;
+
+  void start();  // throws InvalidConfig
+  void signal(int number) override;
+  // Runs the loop for the ends of the connections, after the last rank's end.
+  void finish();
+
+ private:
+  class Node;
+
+  // Of a node's connection. The id is the place of its host.
+  void output(int id, Stream stream, std::string_view bytes) override;
+  void ended(int id, const Ending& how) override;
+  void when_room(Stream stream, std::function<void()> go_on) override;
+
+  void send_job(Node& node);
+  void take(Node& node, const std::string& line);
+  void greet(Node& node, std::uint16_t port);
+  void rank_ended(Node& node, int rank, const Ending& how);
+  // The job ends with this sentence.
+  void give_up(const std::string& why);
+  void cut(Node& node);
+  void cut_all_later();
+  std::string why_unreachable(const Node& node, const Ending& how) const;
+
+  boost::asio::io_context& loop_;
+  Supervisor& supervisor_;
+  RemotePlan plan_;
+  boost::asio::steady_timer patience_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Children connections_;
+  bool giving_up_ = false;
+};
+
+}  // namespace tacit::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "cli/launch/supervisor.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tacit/core/error.h"
+
+namespace tacit::cli {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr int kFailed = 1;
+constexpr int kPeerLost = 3;
+constexpr int kInterrupted = 130;
+constexpr std::chrono::seconds kFromTermToKill{5};
+
+bool asks_for_end(int number) { return number == SIGINT || number == SIGTERM; }
+
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// A rank that lost a peer has only noticed what another one died of.
+bool is_echo(const Ending& how) { return how == Ending::exited(kPeerLost); }
+
+}  // namespace
+
+Supervisor::Supervisor(asio::io_context& loop, Options options)
+    : loop_(loop),
+      options_(options),
+      out_(loop, duplicate(STDOUT_FILENO), [this](const std::string& why) { on_broken_output(why); }),
+      err_(loop, duplicate(STDERR_FILENO), {}),
+      signals_(loop, SIGINT, SIGTERM, SIGUSR1),
+      patience_(loop),
+      endings_(static_cast<std::size_t>(options.ranks)),
+      left_(options.ranks) {
+  signals_.add(SIGUSR2);
+  if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);  // nohup
+  wait_for_signal();
+  for (int rank = 0; rank < options.ranks; ++rank)
+    lines_.insert(lines_.end(), 2, LinePrefixer(fmt::format("[{}] ", rank)));
+}
+
+void Supervisor::run(RankHost& ranks) {
+  ranks_ = &ranks;
+  loop_.run();
+}
+
+void Supervisor::output(int rank, Stream stream, std::string_view bytes) {
+  Output& to = stream == Stream::kOut ? out_ : err_;
+  if (!options_.prefix) return to.write(bytes);
+  to.write(lines_[2 * static_cast<std::size_t>(rank) + (stream == Stream::kOut ? 0 : 1)].take(bytes));
+}
+
+void Supervisor::when_room(Stream stream, std::function<void()> go_on) {
+  (stream == Stream::kOut ? out_ : err_).when_room(std::move(go_on));
+}
+
+void Supervisor::say(const std::string& sentence) { err_.write("tacit launch: " + sentence + "\n"); }
+
+void Supervisor::ended(int rank, const Ending& how) {
+  const auto index = static_cast<std::size_t>(rank);
+  out_.write(lines_[2 * index].finish());
+  err_.write(lines_[2 * index + 1].finish());
+  endings_[index] = how;
+  --left_;
+  if (!how.good()) on_failure(rank, how);
+  if (left_ == 0) finish();
+}
+
+void Supervisor::on_failure(int rank, const Ending& how) {
+  const bool explains = !cause_ || (is_echo(cause_->how) && !is_echo(how) && !forced_);
+  if (explains && answered(how) == 0 && !abandoned_) {
+    cause_ = {how, !passed_.empty()};
+    say(describe("rank " + std::to_string(rank), how));
+  }
+  end_ranks_after(options_.grace);
+}
+
+void Supervisor::end_ranks_after(std::chrono::duration<double> delay) {
+  if (std::exchange(ending_, true)) return;
+  patience_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay));
+  patience_.async_wait([this](boost::system::error_code error) {
+    if (error || left_ == 0) return;
+    forced_ = true;
+    if (!abandoned_) say(describe_still(living()));
+    ranks_->signal(SIGTERM);
+    patience_.expires_after(kFromTermToKill);
+    patience_.async_wait([this](boost::system::error_code cancelled) {
+      if (!cancelled && left_ > 0) ranks_->signal(SIGKILL);
+    });
+  });
+}
+
+void Supervisor::wait_for_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int number) {
+    if (error) return;
+    on_signal(number);
+    wait_for_signal();
+  });
+}
+
+void Supervisor::on_signal(int number) {
+  if (left_ == 0) {  // nobody reads what is still to be shown
+    unshown_ = number;
+    return loop_.stop();
+  }
+  const bool again = asks_for_end(number) && std::any_of(passed_.begin(), passed_.end(), asks_for_end);
+  if (again) {
+    killed_ = true;
+    say("a second signal: killing the ranks");
+    return ranks_->signal(SIGKILL);
+  }
+  passed_.push_back(number);
+  if (asks_for_end(number))
+    say(fmt::format("SIG{} goes to the ranks; a second one kills them", ::sigabbrev_np(number)));
+  ranks_->signal(number);
+}
+
+void Supervisor::on_broken_output(const std::string& why) {
+  output_broken_ = true;
+  say("cannot write to standard output (" + why + "); ending the ranks");
+  patience_.cancel();
+  ending_ = false;
+  end_ranks_after(std::chrono::seconds(0));
+}
+
+void Supervisor::abandon(const std::string& why) {
+  if (!abandoned_) abandoned_ = why;
+}
+
+void Supervisor::finish() {
+  patience_.cancel();
+  std::vector<Ending> endings;
+  for (const auto& ending : endings_) endings.push_back(*ending);
+  const bool good = std::all_of(endings.begin(), endings.end(), [](const Ending& e) { return e.good(); });
+  const bool said = endings.size() == 1 && cause_;
+  if (!good && !said && !abandoned_) say(describe_all(endings));
+  out_.when_empty([this] { err_.when_empty([this] { loop_.stop(); }); });
+}
+
+int Supervisor::answered(const Ending& how) const {
+  for (const int number : passed_) {
+    if (how == Ending::killed(number) || how == Ending::exited(128 + number)) return number;
+    if (how.kind == Ending::Kind::kNotStarted && number != SIGUSR1 && number != SIGUSR2) return number;
+    if (!asks_for_end(number)) continue;
+    if (how == Ending::exited(kInterrupted) || (killed_ && how == Ending::killed(SIGKILL))) return number;
+  }
+  return 0;
+}
+
+int Supervisor::exit_code() const {
+  if (abandoned_) throw InvalidConfig(*abandoned_);
+  if (output_broken_) return kFailed;
+  if (unshown_ != 0) return 128 + unshown_;
+  if (!cause_ || cause_->after_signal)
+    for (const auto& ending : endings_)
+      if (const int number = ending ? answered(*ending) : 0; number != 0) return 128 + number;
+  if (!cause_) return 0;
+  return cause_->how.kind == Ending::Kind::kExited ? cause_->how.value : kPeerLost;
+}
+
+std::vector<int> Supervisor::living() const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < endings_.size(); ++i)
+    if (!endings_[i]) ranks.push_back(static_cast<int>(i));
+  return ranks;
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// What a person sees of a job, and what becomes of it when a rank fails or a signal comes.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/launch/lines.h"
+#include "cli/launch/output.h"
+#include "cli/launch/watcher.h"
+
+namespace tacit::cli {
+
+// Ranks' output goes to stdout and stderr. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the ranks, and a
+// second SIGINT or SIGTERM kills them. After the first failure the others have `grace` to end by themselves.
+//
+// Lifetime  signals are caught from the moment it is made. Threads: the loop's.
+class Supervisor final : public Watcher {
+ public:
+  struct Options {
+    int ranks = 1;
+    std::chrono::duration<double> grace{15};
+    bool prefix = true;
+  };
+  Supervisor(boost::asio::io_context& loop, Options options);
+
+  // Runs the loop until every rank has ended and all is shown.
+  void run(RankHost& ranks);
+  // Of the job that has been run. Throws InvalidConfig where it was abandoned.
+  int exit_code() const;
+
+  void output(int rank, Stream stream, std::string_view bytes) override;
+  void ended(int rank, const Ending& how) override;
+  void when_room(Stream stream, std::function<void()> go_on) override;
+
+  // A line of the launcher's own, on stderr.
+  void say(const std::string& sentence);
+  // Lines that are no rank's, such as those of ssh, on stderr.
+  void show(const std::string& lines) { err_.write(lines); }
+  // The job cannot be run. Whoever says so ends its ranks; nothing more is said of them.
+  void abandon(const std::string& why);
+
+ private:
+  struct Failure {
+    Ending how;
+    bool after_signal;
+  };
+
+  void wait_for_signal();
+  void on_signal(int number);
+  void on_failure(int rank, const Ending& how);
+  void on_broken_output(const std::string& why);
+  // SIGTERM after `delay`, and SIGKILL 5 seconds later.
+  void end_ranks_after(std::chrono::duration<double> delay);
+  void finish();
+  // The signal that was passed on and that this is an answer to; 0 where it is none.
+  int answered(const Ending& how) const;
+  std::vector<int> living() const;
+
+  boost::asio::io_context& loop_;
+  const Options options_;
+  Output out_;
+  Output err_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer patience_;
+  RankHost* ranks_ = nullptr;  // from run on
+
+  std::vector<LinePrefixer> lines_;  // two per rank: stdout, stderr
+  std::vector<std::optional<Ending>> endings_;
+  int left_;
+  std::vector<int> passed_;  // signals, in the order they came
+  bool killed_ = false;      // by a second signal
+  bool ending_ = false;      // the launcher has begun to end ranks itself, or will
+  bool forced_ = false;      // it has sent SIGTERM
+  std::optional<Failure> cause_;
+  std::optional<std::string> abandoned_;
+  bool output_broken_ = false;
+  int unshown_ = 0;  // the signal that ended the wait for a reader of the output
+};
+
+}  // namespace tacit::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Who is told what becomes of processes, and who can reach them.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "cli/launch/ending.h"
+
+namespace tacit::cli {
+
+enum class Stream { kOut, kErr };
+
+// Threads  all calls are made by the loop's.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void output(int id, Stream stream, std::string_view bytes) = 0;
+  // The last call for this id.
+  virtual void ended(int id, const Ending& how) = 0;
+  // Calls go_on, now or later, when more output may be given.
+  virtual void when_room(Stream stream, std::function<void()> go_on) = 0;
+};
+
+// The ranks of a job, wherever they run.
+class RankHost {
+ public:
+  virtual ~RankHost() = default;
+  // To every rank that lives, and to what it started.
+  virtual void signal(int number) = 0;
+};
+
+}  // namespace tacit::cli

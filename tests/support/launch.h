@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Jobs of `tacit launch` whose ranks are shell scripts: what they see is what any program would see.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/program.h"
+
+namespace tacit::test {
+
+using Strings = std::vector<std::string>;
+
+// False where it does not come true in a minute, so that a test ends.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+// A process that has ended and that nobody has reaped does not live.
+inline bool lives(pid_t pid) {
+  const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.at(name_end + 2) != 'Z' && stat.at(name_end + 2) != 'X';
+}
+
+inline Strings sorted_lines(const std::string& text) {
+  Strings lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// `tacit launch ARGS` beside the test, with its output in the files out and err of the folder. Killed by its id where
+// the test ends first.
+class Running {
+ public:
+  Running(const fs::path& folder, Strings args, const char* input = "/dev/null") {
+    args.insert(args.begin(), {"tacit", "launch"});
+    pid_ = fork();
+    if (pid_ == 0) become(folder, args, input);
+  }
+  ~Running() {
+    if (pid_ <= 0) return;
+    signal(SIGKILL);
+    wait();
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  void signal(int number) const { kill(pid_, number); }
+  // The exit code, or 128 and the signal that killed it.
+  int wait() {
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  [[noreturn]] static void become(const fs::path& folder, Strings& args, const char* input) {
+    if (chdir(folder.c_str()) != 0) _exit(127);
+    dup2(open(input, O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    dup2(open("out", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), STDOUT_FILENO);
+    dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), STDERR_FILENO);
+    std::vector<char*> words;
+    for (std::string& word : args) words.push_back(word.data());
+    words.push_back(nullptr);
+    execv(TACIT_PROGRAM, words.data());
+    _exit(127);
+  }
+
+  pid_t pid_ = -1;
+};
+
+class Launch : public Cli {
+ protected:
+  fs::path folder() { return path("."); }
+  // A file that may be executed, in the folder where the program runs.
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+    fs::permissions(path(name), fs::perms::owner_all);
+  }
+  // What ./rank does.
+  void ranks_do(const std::string& script) { write("rank", "#!/bin/sh\n" + script + "\n"); }
+
+  // The process id that a script wrote with `echo $$ >NAME`.
+  pid_t pid_in(const std::string& name) {
+    pid_t pid = 0;
+    EXPECT_TRUE(eventually([&] { return slurp(path(name)).ends_with('\n'); })) << name << "\n" << err();
+    std::ifstream(path(name)) >> pid;
+    EXPECT_GT(pid, 0) << name;
+    return pid;
+  }
+  std::vector<pid_t> pids_in(const Strings& names) {
+    std::vector<pid_t> pids;
+    for (const std::string& name : names) pids.push_back(pid_in(name));
+    return pids;
+  }
+  std::string out() { return slurp(path("out")); }
+  std::string err() { return slurp(path("err")); }
+  bool err_says(const std::string& words) {
+    return eventually([&] { return err().find(words) != std::string::npos; });
+  }
+};
+
+}  // namespace tacit::test
