@@ -202,7 +202,7 @@ class TrainCommand {
                        [&] { return make_model(prepared->models, settings_.model, prepared->context); },
                        settings_.train,
                        observer,
-                       SignalWatch::stopped};
+                       StopSignals::asked};
     const Summary summary = run_job(world, job);
     progress.close();
     if (world.rank() == 0) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
