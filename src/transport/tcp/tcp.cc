@@ -253,7 +253,7 @@ bool TcpFabric::spin(int peer, const std::atomic<bool>& done) {
   for (int i = 0; i < spins_; ++i) {
     c.advance(&done);
     if (done.load() || hopeless(peer)) return true;
-    spin_pause();
+    sched_yield();
   }
   return false;
 }
