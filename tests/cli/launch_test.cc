@@ -299,6 +299,9 @@ TEST_F(Launch, OutputThatCannotBeWrittenEndsTheJob) {
   EXPECT_EQ(WEXITSTATUS(std::system((run + ">/dev/full 2>err </dev/null").c_str())), 1);
   EXPECT_NE(err().find("cannot write to standard output (No space left on device)"), std::string::npos)
       << err();
+  const std::string end = "tacit launch: rank 0 was killed by signal 15 (Terminated)\n";
+  EXPECT_EQ(err().find(end), err().size() - end.size())
+      << err();  // said once, at the end, and not as the cause
   EXPECT_FALSE(lives(pid_in("pid")));
 }
 
