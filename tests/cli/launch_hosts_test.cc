@@ -138,7 +138,7 @@ TEST_F(LaunchHosts, AHostThatCannotBeUsedIsNamed) {
   refused("--hosts two -- sleep 1000", {"[down] no route", "tacit: host down could not be reached", "255"});
   refused("--hosts hosts --remote-tacit /nowhere/tacit -- true",
           {"cannot run /nowhere/tacit", "--remote-tacit"});
-  refused("--hosts hosts -- ./nowhere", {"host alpha: cannot start './nowhere'"});
+  refused("--hosts hosts -- ./nowhere", {"tacit: host ", ": cannot start './nowhere'"});
   refused("--hosts hosts --remote-tacit /bin/false -- true", {"could not be reached", "exited with 1"});
 }
 

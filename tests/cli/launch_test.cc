@@ -260,6 +260,18 @@ TEST_F(Launch, ASignalThatRanksHandleIsTheirsToAnswer) {
   EXPECT_EQ(sorted_lines(out()), (Strings{"[0] saved", "[1] saved"}));
 }
 
+TEST_F(Launch, WhatNohupIgnoresStaysIgnored) {
+  ranks_do("echo $$ >pid; until [ -s go ]; do sleep 0.05; done");
+  ::signal(SIGHUP, SIG_IGN);
+  Running job(folder(), {"-n", "1", "--", "./rank"});
+  ::signal(SIGHUP, SIG_DFL);
+  const pid_t rank = pid_in("pid");
+  job.signal(SIGHUP);
+  kill(rank, SIGHUP);
+  write("go", "now");
+  EXPECT_EQ(job.wait(), 0) << err();
+}
+
 TEST_F(Launch, ASecondInterruptKills) {
   ranks_do("trap '' INT TERM; echo $$ >pid$TACIT_RANK; while :; do sleep 0.1; done");
   Running job(folder(), {"-n", "2", "--", "./rank"});
@@ -287,6 +299,9 @@ TEST_F(Launch, OutputThatCannotBeWrittenEndsTheJob) {
   EXPECT_EQ(WEXITSTATUS(std::system((run + ">/dev/full 2>err </dev/null").c_str())), 1);
   EXPECT_NE(err().find("cannot write to standard output (No space left on device)"), std::string::npos)
       << err();
+  const std::string end = "tacit launch: rank 0 was killed by signal 15 (Terminated)\n";
+  EXPECT_EQ(err().find(end), err().size() - end.size())
+      << err();  // said once, at the end, and not as the cause
   EXPECT_FALSE(lives(pid_in("pid")));
 }
 

@@ -75,7 +75,8 @@ void Supervisor::ended(int rank, const Ending& how) {
 }
 
 void Supervisor::on_failure(int rank, const Ending& how) {
-  const bool explains = !cause_ || (is_echo(cause_->how) && !is_echo(how) && !forced_);
+  // What the launcher has done itself explains nothing.
+  const bool explains = !forced_ && (!cause_ || (is_echo(cause_->how) && !is_echo(how)));
   if (explains && answered(how) == 0 && !abandoned_) {
     cause_ = {how, !passed_.empty()};
     say(describe("rank " + std::to_string(rank), how));
