@@ -9,12 +9,12 @@
 
 namespace tacit::test {
 
-// The message of the InvalidConfig that `call` throws, checked to be one line; a call that is not refused is a failure.
-template <class Call>
+// The message of the error that `call` throws, checked to be one line; a call that is not refused is a failure.
+template <class E = InvalidConfig, class Call>
 std::string refusal(const Call& call) {
   try {
     call();
-  } catch (const InvalidConfig& error) {
+  } catch (const E& error) {
     const std::string what = error.what();
     EXPECT_EQ(what.find('\n'), std::string::npos) << what;
     return what;
