@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Real processes that die, stop or fall behind in the middle of a run.
+#include <gtest/gtest.h>
+
+#include "support/launch.h"
+
+namespace tacit::test {
+namespace {
+
+class LostPeers : public Launch {
+ protected:
+  // Four ranks that train until they are ended; each rank's process id is in the file pid.RANK.
+  void train(const std::string& options) {
+    ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
+             "' train --model mlp --data synthetic --steps 100000000 --batch 8 " +
+             options);
+  }
+  Strings job(const std::string& grace) { return {"-n", "4", "--grace", grace, "--", "./rank"}; }
+  pid_t victim() {
+    const std::vector<pid_t> pids = pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
+    EXPECT_TRUE(err_says("[0] epoch 1.00")) << err();  // all have met, and train
+    return pids[2];
+  }
+  // Every rank but 2 says in its last words that it lost rank 2.
+  void expect_all_name_rank_two() {
+    for (const char* rank : {"0", "1", "3"})
+      EXPECT_NE(err().find(std::string("[") + rank + "] tacit: rank " + rank + " lost rank 2: "),
+                std::string::npos)
+          << "rank " << rank << "\n"
+          << err();
+  }
+};
+
+TEST_F(LostPeers, ARankThatIsKilledIsNamedByAllOthers) {
+  train("");
+  Running launch(folder(), job("50"));
+  kill(victim(), SIGKILL);
+  EXPECT_EQ(launch.wait(), 3);
+  expect_all_name_rank_two();
+  EXPECT_NE(err().find("ranks 0, 1, 3 exited with 3; rank 2 was killed by signal 9"), std::string::npos)
+      << err();
+}
+
+TEST_F(LostPeers, ARankThatIsStoppedIsNamedByAllOthers) {
+  train("--lost-after 2");
+  Running launch(folder(), job("1"));  // a stopped process does not end by itself
+  kill(victim(), SIGSTOP);
+  EXPECT_EQ(launch.wait(), 3);
+  expect_all_name_rank_two();
+  EXPECT_NE(err().find("nothing was heard of it for"), std::string::npos) << err();
+}
+
+TEST_F(LostPeers, ARankThatFailsGivesTheOthersItsReason) {
+  // Rank 2 trains on data of its own that soon has no finite loss; the learning rate of the others is sane.
+  ranks_do("lr=0.01; [ $TACIT_RANK = 2 ] && lr=1e30\nexec '" TACIT_PROGRAM
+           "' train --strategy local:period=1000000 --model mlp --data synthetic --steps 100000000 --batch 8 "
+           "--lr $lr");
+  Running launch(folder(), job("50"));
+  EXPECT_EQ(launch.wait(), 1);
+  EXPECT_NE(err().find("[2] tacit: rank 2, step "), std::string::npos) << err();
+  expect_all_name_rank_two();
+  EXPECT_NE(err().find("lost rank 2: rank 2, step "), std::string::npos) << err();
+}
+
+TEST_F(LostPeers, WhoeverWaitsLongSaysForWhomAndRankZeroNamesTheCulprit) {
+  // Rank 2 lives, answers heartbeats, and does not train: a program with several threads of which one hangs. A stopped
+  // process would be lost before it could be called late.
+  train("--stall 1 --lost-after 600");
+  Running launch(folder(), job("1"));
+  const pid_t rank_two = victim();
+  kill(rank_two, SIGSTOP);
+  EXPECT_TRUE(err_says("[0] tacit: warning: who waits for whom: ")) << err();
+  EXPECT_TRUE(err_says("look at rank 2")) << err();
+  EXPECT_TRUE(err_says("waits for rank 2 in all-reduce")) << err();
+  kill(rank_two, SIGCONT);
+  launch.signal(SIGINT);
+  EXPECT_EQ(launch.wait(), 130) << err();
+}
+
+TEST_F(LostPeers, AKilledRankZeroIsNamedToo) {
+  train("");
+  Running launch(folder(), job("50"));
+  victim();
+  kill(pid_in("pid.0"), SIGKILL);
+  EXPECT_EQ(launch.wait(), 3);
+  for (const char* rank : {"1", "2", "3"})
+    EXPECT_NE(err().find(std::string("[") + rank + "] tacit: rank " + rank + " lost rank 0: "),
+              std::string::npos)
+        << err();
+}
+
+TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
+  const std::string args = "train --model mlp --data synthetic --steps 40 --seed 3 --quiet --json";
+  const std::string threads = json(args + " --workers 4").at("weights_hash");
+  for (const char* how : {"", "--insecure-plaintext "}) {
+    const Result r = tacit(std::string("launch -n 4 --no-prefix ") + how + "-- '" TACIT_PROGRAM "' " + args);
+    ASSERT_EQ(r.code, 0) << r.err;
+    const auto summary = nlohmann::json::parse(r.out);
+    EXPECT_EQ(summary.at("weights_hash"), threads);
+    EXPECT_EQ(summary.at("world"), *how == '\0' ? "tcp+tls" : "tcp");
+  }
+}
+
+}  // namespace
+}  // namespace tacit::test
