@@ -65,6 +65,7 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
   tcp.rank = launch.rank;
   tcp.size = launch.size;
   tcp.local_ranks = launch.local_ranks;
+  tcp.share_memory = !env.flag("TACIT_SOCKETS_ONLY");
   tcp.rendezvous = choice.rendezvous.empty() ? launch.rendezvous : choice.rendezvous;
   if (tcp.rendezvous.empty())
     throw InvalidConfig(
