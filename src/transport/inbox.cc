@@ -86,6 +86,7 @@ std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, 
     message->buffer = pool_.take(length);
     message->landing = message->buffer.first(length);
   }
+  message->order = announced_++;
   if (receive != nullptr) {  // nothing throws from here on
     posted_.erase(found);
     message->receiver = receive;
@@ -112,6 +113,7 @@ bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, st
   Receive* receive = nullptr;
   {
     const MutexLock lock(mutex_);
+    message->order = announced_++;
     const auto found =
         std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
     if (found == posted_.end()) {
@@ -176,7 +178,9 @@ void Inbox::drop(Receive& receive) {
     message->buffer = std::move(buffer);
     message->landing = landing;
     message->receiver = nullptr;
-    unclaimed_.push_back(message);  // a peer sends one message at a time: it is the last one that began
+    const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
+                                    [&](const auto& m) { return m->order > message->order; });
+    unclaimed_.insert(later, message);
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Message {
   Receive* receiver = nullptr;  // guarded by the inbox
   bool complete = false;        // guarded by the inbox
   std::unique_ptr<Offer>
-      offer{};  // what to take it from, where it has not landed; whoever claimed it takes it
+      offer{};              // what to take it from, where it has not landed; whoever claimed it takes it
+  std::uint64_t order = 0;  // guarded by the inbox: messages in the order in which they were announced
 };
 
 // What a transport lends the operations of its ranks.
@@ -87,7 +89,8 @@ class Inbox {
   Waiter& waiter_;
   BufferPool pool_;
   SpinMutex mutex_;
-  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);
+  std::uint64_t announced_ TACIT_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);  // by their order
   std::vector<Receive*> posted_ TACIT_GUARDED_BY(mutex_);
 };
 

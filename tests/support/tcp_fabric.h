@@ -38,6 +38,7 @@ class TcpTestFabric final : public TestFabric {
   void leave(int rank, bool failed, const std::string& why) override {
     fabrics_[static_cast<std::size_t>(rank)]->leave({failed, why, kAnyRank});
   }
+  void interrupt(int rank) override { fabrics_[static_cast<std::size_t>(rank)]->interrupt(); }
 
  private:
   TempDir folder_;

@@ -10,6 +10,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
+#include "transport/departure.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
@@ -273,7 +274,7 @@ void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
       waits_.erase(note);
     };
     try {
-      wait_within(options_.limits, clock_, rank(), peer, tag,
+      wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
                   [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
     } catch (...) {
       forget();
@@ -294,13 +295,9 @@ void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
   const int gone = peer == kAnyRank ? failed_.load() : peer;
   const MutexLock lock(mutex_);
-  const Departure& departure = departures_[static_cast<std::size_t>(gone)];
-  const std::string wait = " (" + describe_wait(rank(), peer, tag) + ", since " +
-                           std::to_string((clock_.now() - since).count()) + " s)";
-  const int culprit = departure.culprit;
-  if (culprit >= 0 && culprit < size() && culprit != rank() && culprit != gone)
-    throw PeerLost(rank(), culprit, "so says rank " + std::to_string(gone) + ": " + departure.why + wait);
-  throw PeerLost(rank(), gone, departure.why + wait);
+  throw loss(
+      rank(), gone, departures_[static_cast<std::size_t>(gone)],
+      describe_wait(rank(), peer, tag) + ", since " + std::to_string((clock_.now() - since).count()) + " s");
 }
 
 void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
