@@ -78,6 +78,8 @@ class Inbox {
   bool offer(int from, Tag tag, std::size_t length, std::size_t framing, std::unique_ptr<Offer> what);
   // Drops an offer that no receive has got yet.
   void withdraw(int from, std::uint64_t ticket);
+  // Drops what nobody has asked for.
+  void clear();
 
  private:
   friend class Receive;

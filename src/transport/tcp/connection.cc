@@ -219,8 +219,7 @@ Request Connection::send(Tag tag, ConstBytes data) {
       const FrameHeaderBytes head = encode(header);
       const std::array<ConstBytes, 2> parts{ConstBytes(head), data};
       const Result result = stream_->write(parts, count);
-      if (result == Result::kFailed || result == Result::kClosed)
-        found.lost = broken(stream_->write_why());
+      if (result == Result::kFailed || result == Result::kClosed) found.lost = broken(stream_->write_why());
       if (result == Result::kAgain) writing_.store(true);
       if (count > 0) last_sent_.store(clock_.now().count());
     }
@@ -276,8 +275,7 @@ std::string Connection::write_some(const std::atomic<bool>* own, Found& found) {
     const Result result = stream_->write(parts, count);
     if (count > 0) last_sent_.store(clock_.now().count());
     written(count, own, found);
-    if (result == Result::kFailed || result == Result::kClosed)
-      return broken(stream_->write_why());
+    if (result == Result::kFailed || result == Result::kClosed) return broken(stream_->write_why());
     if (result == Result::kAgain) return {};
     if (queue_.empty()) {
       writing_.store(false);

@@ -88,7 +88,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool spin(int peer, const std::atomic<bool>& done);
 
   void keep_house(const std::stop_token& token);
-  void look_after_peers(Seconds now);
+  void look_after_peers(Seconds now, bool judge);
   void report_chain(Seconds now);
   WaitState longest_wait(Seconds now);
 
@@ -168,6 +168,7 @@ TcpFabric::~TcpFabric() {
   housekeeper_.request_stop();
   reactor_.end_idle();
   housekeeper_.join();
+  inbox_.clear();  // what was offered and not taken says so over a connection, which must still be there
 }
 
 // --- what ranks do
@@ -297,7 +298,7 @@ void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
   const MutexLock lock(mutex_);
   throw loss(
       rank(), gone, departures_[static_cast<std::size_t>(gone)],
-      describe_wait(rank(), peer, tag) + ", since " + std::to_string((clock_.now() - since).count()) + " s");
+      describe_wait(rank(), peer, tag) + ", for " + std::to_string((clock_.now() - since).count()) + " s");
 }
 
 void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
@@ -345,8 +346,7 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 void TcpFabric::keep_house(const std::stop_token& token) {
   Seconds next = clock_.now() + beat_;
   Seconds slept_from = clock_.now();
-  Seconds away{
-      0};  // how long we could not have heard anybody: this machine slept, or this process was stopped
+  Seconds away = -kNever;  // when we last could not have heard anybody: the machine slept, or we were stopped
   while (!token.stop_requested()) {
     {
       std::unique_lock lock(stop_mutex_);
@@ -360,18 +360,17 @@ void TcpFabric::keep_house(const std::stop_token& token) {
     if (now < next) continue;
     next = now + beat_;
     report_chain(now);
-    if (now - away >= options_.lost_after) away = Seconds(0);
-    if (away == Seconds(0)) look_after_peers(now);
+    look_after_peers(now, now - away >= options_.lost_after);
   }
 }
 
-void TcpFabric::look_after_peers(Seconds now) {
+void TcpFabric::look_after_peers(Seconds now, bool judge) {
   const Payload beat = encode(longest_wait(now));
   for (int peer = 0; peer < size(); ++peer) {
     Connection* c = connection(peer);
     if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
     if (!left_.load() && c->idle()) c->send_control({FrameType::kHeartbeat}, beat);
-    if (now - c->last_heard() < options_.lost_after) continue;
+    if (!judge || now - c->last_heard() < options_.lost_after) continue;
     c->advance(nullptr);  // what it said may lie in the kernel
     const Seconds silent = clock_.now() - c->last_heard();
     if (silent < options_.lost_after) continue;
