@@ -101,7 +101,8 @@ World make_world(const std::string& name, int workers) {
   std::array<char*, 2> argv{program.data(), nullptr};
   int argc = 1;
   World world = World::from_environment(argc, argv.data(), options);
-  if (world.name() != name)
+  // The name may go on with how: tcp+tls.
+  if (world.name() != name && !world.name().starts_with(name + "+"))
     throw InvalidConfig("this process belongs to a world of " + world.name() + " and not of " + name +
                         "; `tacit bench --world " + name + "` starts it with the right launcher");
   return world;
