@@ -167,6 +167,7 @@ TcpFabric::~TcpFabric() {
   housekeeper_.request_stop();
   reactor_.end_idle();
   housekeeper_.join();
+  inbox_.clear();  // offers answer through their connections
 }
 
 // --- what ranks do
