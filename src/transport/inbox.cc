@@ -77,24 +77,30 @@ Request Inbox::receive(const Want& want) { return std::make_unique<Receive>(*thi
 std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, std::size_t framing) {
   auto message = std::make_shared<Message>(Message{from, tag, length, framing, {}, {}});
   const MutexLock lock(mutex_);
-  const auto found =
-      std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
-  Receive* receive = found == posted_.end() ? nullptr : *found;
-  if (receive != nullptr && !receive->want_.borrow && length <= receive->want_.into.size()) {
-    message->landing = receive->want_.into.first(length);
-  } else {
-    message->buffer = pool_.take(length);
-    message->landing = message->buffer.first(length);
-  }
   message->order = announced_++;
+  place(message);
+  return message;
+}
+
+void Inbox::place(const std::shared_ptr<Message>& message) {
+  const auto found = std::find_if(posted_.begin(), posted_.end(),
+                                  [&](const Receive* r) { return r->matches(message->from, message->tag); });
+  Receive* receive = found == posted_.end() ? nullptr : *found;
+  if (receive != nullptr && !receive->want_.borrow && message->length <= receive->want_.into.size()) {
+    message->landing = receive->want_.into.first(message->length);
+  } else {
+    message->buffer = pool_.take(message->length);
+    message->landing = message->buffer.first(message->length);
+  }
+  message->receiver = receive;
   if (receive != nullptr) {  // nothing throws from here on
     posted_.erase(found);
-    message->receiver = receive;
     receive->message_ = message;
   } else {
-    unclaimed_.push_back(message);
+    const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
+                                    [&](const auto& m) { return m->order > message->order; });
+    unclaimed_.insert(later, message);
   }
-  return message;
 }
 
 const std::atomic<bool>* Inbox::complete(const std::shared_ptr<Message>& message) {
@@ -166,7 +172,8 @@ void Inbox::post(Receive& receive) {
   }
 }
 
-// Its message, if it is coming in, goes to whoever asks next, and not into memory that is about to be gone.
+// Its message, if it is coming in, goes to the next receive that asked for it or will ask, and not into memory that is
+// about to be gone. A peer sends one message at a time, so this one is the last that began: order is kept.
 void Inbox::drop(Receive& receive) {
   int from = kAnyRank;
   {
@@ -176,18 +183,20 @@ void Inbox::drop(Receive& receive) {
   }
   waiter_.between_reads(from, [&] {
     const std::shared_ptr<Message>& message = receive.message_;
-    BufferPool::Buffer buffer = pool_.take(message->length);
+    BufferPool::Buffer before;  // until what has come is copied
     const MutexLock lock(mutex_);
     if (message->complete) return;
-    const Bytes landing = buffer.first(message->length);
-    copy<std::byte>(message->landing.first(message->received), landing.first(message->received));
-    message->buffer = std::move(buffer);
-    message->landing = landing;
-    message->receiver = nullptr;
-    const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
-                                    [&](const auto& m) { return m->order > message->order; });
-    unclaimed_.insert(later, message);
+    before = std::move(message->buffer);
+    const Bytes come = message->landing.first(message->received);
+    place(message);
+    copy<std::byte>(come, message->landing.first(message->received));
   });
+}
+
+void Inbox::clear() {
+  std::vector<std::shared_ptr<Message>> dropped;  // without the lock: that says something to the senders
+  const MutexLock lock(mutex_);
+  dropped.swap(unclaimed_);
 }
 
 }  // namespace tacit

@@ -78,11 +78,13 @@ class Inbox {
   bool offer(int from, Tag tag, std::size_t length, std::size_t framing, std::unique_ptr<Offer> what);
   // Drops an offer that no receive has got yet.
   void withdraw(int from, std::uint64_t ticket);
-  // Drops what nobody has asked for.
+  // Drops what nobody has asked for. For a transport that ends, while it can still tell the senders of offers.
   void clear();
 
  private:
   friend class Receive;
+  // Gives a message to the first receive that waits for it, or keeps it until one asks.
+  void place(const std::shared_ptr<Message>& message) TACIT_REQUIRES(mutex_);
   void post(Receive& receive);
   void drop(Receive& receive);
 

@@ -168,7 +168,7 @@ TcpFabric::~TcpFabric() {
   housekeeper_.request_stop();
   reactor_.end_idle();
   housekeeper_.join();
-  inbox_.clear();  // what was offered and not taken says so over a connection, which must still be there
+  inbox_.clear();  // offers answer through their connections
 }
 
 // --- what ranks do
