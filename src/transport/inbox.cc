@@ -149,12 +149,6 @@ void Inbox::withdraw(int from, std::uint64_t ticket) {
   unclaimed_.erase(found);
 }
 
-void Inbox::clear() {
-  std::vector<std::shared_ptr<Message>> dropped;  // without the lock: an offer says that it is dropped
-  const MutexLock lock(mutex_);
-  dropped.swap(unclaimed_);
-}
-
 void Inbox::post(Receive& receive) {
   const MutexLock lock(mutex_);
   const auto found = std::find_if(unclaimed_.begin(), unclaimed_.end(),
