@@ -200,6 +200,7 @@ void MpiFabric::between_reads(int peer, const std::function<void()>& fn) {
   const Seconds limit = clock_.now() + kMpiFarewell;
   while (cargo_->filling(peer)) {
     if (clock_.now() > limit && hopeless(peer)) {
+      say_goodbye(failure(nullptr));
       abandoned_ = true;
       return fn();
     }

@@ -124,6 +124,6 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
 };
 
 // How long a rank waits for peers where one has failed and may never answer.
-inline constexpr Seconds kMpiFarewell{5};
+inline constexpr Seconds kMpiFarewell{10};
 
 }  // namespace tacit
