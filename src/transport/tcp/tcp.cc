@@ -399,8 +399,14 @@ void TcpFabric::report_chain(Seconds now) {
     waits = peers_wait_;
   }
   Seconds longest{0};
-  for (const WaitState& wait : waits)
-    if (wait.peer >= 0) longest = std::max(longest, Seconds(static_cast<double>(wait.microseconds) / 1e6));
+  for (int peer = 0; peer < size(); ++peer) {
+    WaitState& wait = waits[static_cast<std::size_t>(peer)];
+    const Seconds waited(static_cast<double>(wait.microseconds) / 1e6);
+    // A short wait is no link of the chain, and what a rank said before it fell silent is out of date.
+    const bool silent = peer != 0 && now - connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
+    if (silent || waited < options_.limits.stall / 2) wait = {};
+    if (wait.peer >= 0) longest = std::max(longest, waited);
+  }
   if (longest < options_.limits.stall) {
     chain_mark_ = options_.limits.stall;
   } else if (longest >= chain_mark_) {
