@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -90,7 +89,6 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void keep_house(const std::stop_token& token);
   void look_after_peers(Seconds now, bool judge);
   void report_chain(Seconds now);
-  WaitState longest_wait(Seconds now);
 
   const TcpOptions options_;
   const int spins_;
@@ -112,15 +110,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::vector<Departure> departures_ TACIT_GUARDED_BY(mutex_);
   std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
 
-  struct NamedWait {
-    int peer;
-    Tag tag;
-    Seconds since;
-  };
-  Mutex waits_mutex_;
-  std::list<NamedWait> waits_ TACIT_GUARDED_BY(waits_mutex_);         // of this rank, oldest first
-  std::vector<WaitState> peers_wait_ TACIT_GUARDED_BY(waits_mutex_);  // as heartbeats told
-  Seconds chain_mark_;                                                // the housekeeper's
+  WaitBook waits_;
+  Seconds chain_mark_;  // the housekeeper's
 
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;
@@ -141,7 +132,7 @@ TcpFabric::TcpFabric(TcpOptions options)
       inbox_(options_.rank, ledger_, *this),
       presence_(static_cast<std::size_t>(options_.size)),
       departures_(static_cast<std::size_t>(options_.size)),
-      peers_wait_(static_cast<std::size_t>(options_.size)),
+      waits_(options_.size),
       chain_mark_(options_.limits.stall) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
@@ -264,24 +255,10 @@ void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
   if (done.load()) return;
   const Seconds since = clock_.now();
   if (!spin(peer, done)) {
-    std::list<NamedWait>::iterator note;
-    {
-      const MutexLock lock(waits_mutex_);
-      note = waits_.insert(waits_.end(), {peer, tag, since});
-    }
+    const WaitBook::Entry entry(waits_, peer, tag, since);
     const auto over = [&] { return done.load() || hopeless(peer); };
-    const auto forget = [&] {
-      const MutexLock lock(waits_mutex_);
-      waits_.erase(note);
-    };
-    try {
-      wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
-                  [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
-    } catch (...) {
-      forget();
-      throw;
-    }
-    forget();
+    wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
+                [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
   }
   if (!done.load()) give_up(peer, tag, since);
 }
@@ -323,9 +300,7 @@ bool TcpFabric::mark(int peer, Presence how, Departure departure) {
 
 void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {
   if (header.type == FrameType::kHeartbeat) {
-    const WaitState wait = decode_wait(payload);
-    const MutexLock lock(waits_mutex_);
-    peers_wait_[static_cast<std::size_t>(peer)] = wait;
+    waits_.tell(peer, decode_wait(payload));
   } else if (header.type == FrameType::kGoodbye) {
     Departure departure = decode_departure(payload);
     mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
@@ -365,7 +340,7 @@ void TcpFabric::keep_house(const std::stop_token& token) {
 }
 
 void TcpFabric::look_after_peers(Seconds now, bool judge) {
-  const Payload beat = encode(longest_wait(now));
+  const Payload beat = encode(waits_.longest(now));
   for (int peer = 0; peer < size(); ++peer) {
     Connection* c = connection(peer);
     if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
@@ -380,24 +355,11 @@ void TcpFabric::look_after_peers(Seconds now, bool judge) {
   }
 }
 
-WaitState TcpFabric::longest_wait(Seconds now) {
-  const MutexLock lock(waits_mutex_);
-  const auto named =
-      std::find_if(waits_.begin(), waits_.end(), [](const NamedWait& w) { return w.peer != kAnyRank; });
-  if (named == waits_.end()) return {};
-  return {named->peer, named->tag.bits(), static_cast<std::uint64_t>((now - named->since).count() * 1e6)};
-}
-
 // Rank 0 hears of all waits and says which rank all wait for, each time the longest has doubled.
 void TcpFabric::report_chain(Seconds now) {
   if (rank() != 0) return;
-  const WaitState own = longest_wait(now);
-  std::vector<WaitState> waits;
-  {
-    const MutexLock lock(waits_mutex_);
-    peers_wait_[0] = own;
-    waits = peers_wait_;
-  }
+  waits_.tell(0, waits_.longest(now));
+  std::vector<WaitState> waits = waits_.told();
   Seconds longest{0};
   for (int peer = 0; peer < size(); ++peer) {
     WaitState& wait = waits[static_cast<std::size_t>(peer)];
