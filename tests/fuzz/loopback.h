@@ -3,6 +3,7 @@
 #pragma once
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -20,6 +21,23 @@ namespace tacit::fuzz {
 
 using boost::asio::ip::tcp;
 
+// While one lives, libFuzzer's alarm, by which it measures how long an input takes, interrupts no call to the kernel.
+class AlarmLater {
+ public:
+  AlarmLater() {
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, &before_);
+  }
+  ~AlarmLater() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AlarmLater(const AlarmLater&) = delete;
+  AlarmLater& operator=(const AlarmLater&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 // The peer's end.
 class Peer {
  public:
@@ -31,6 +49,7 @@ class Peer {
 
   void send(ConstBytes bytes) {
     if (bytes.empty()) return;
+    const AlarmLater alarm_later;
     const ssize_t sent = ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     // A rank that has closed gets nothing; all else fits into the kernel's buffer.
     TACIT_CHECK(sent < 0 || static_cast<std::size_t>(sent) == bytes.size(), "the kernel took a part");
@@ -63,6 +82,7 @@ class Loopback {
   Pair connect(bool same_machine) {
     const auto host = boost::asio::ip::make_address_v4("127.0.0.1");
     const auto elsewhere = boost::asio::ip::make_address_v4("127.0.0.2");
+    const AlarmLater alarm_later;
     tcp::socket peer(io_, tcp::v4());
     if (!same_machine) peer.bind({elsewhere, 0});
     peer.connect({host, acceptor_.local_endpoint().port()});
