@@ -105,7 +105,7 @@ def throw_at(port, index, results):
 
 
 def strangers(program, count):
-    train = ["--data", "synthetic:samples=20000", "--batch", "8", "--epochs", "40", "--seed", "1"]
+    train = ["--data", "synthetic", "--batch", "8", "--steps", "3000", "--seed", "1"]
     speeds = {True: [], False: []}
     results = []
     for turn in range(6):
