@@ -95,7 +95,7 @@ TEST_F(Netns, TheLedgerHasTheBytesThatTheKernelCounts) {
 
 TEST_F(Netns, WhenACableIsPulledEveryRankNamesTheOneBehindIt) {
   const Result r =
-      at_switch(3, train("--grace 60", "--steps 1000000 --log-every 1 --lost-after 3 --out run &") +
+      at_switch(3, train("--grace 60", "--steps 1000000 --log-every 1 --lost-after 6 --out run &") +
                        "until [ -e run/run.jsonl ] && [ \"$(wc -l <run/run.jsonl)\" -gt 5 ]; do\n"
                        "  kill -0 $! || exit 1; sleep 0.1\n"
                        "done\n"
