@@ -88,7 +88,9 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
 
 std::string describe_transport(const WorldPlan& plan) {
   if (plan.kind == Kind::kMpi) return "MPI";
-  return plan.key_file.empty() && plan.key_descriptor < 0 ? "TCP without encryption" : "TCP with TLS";
+  if (!plan.key_file.empty() || plan.key_descriptor >= 0) return "TCP with TLS";
+  return plan.tcp.insecure_plaintext ? "TCP without encryption (--insecure-plaintext)"
+                                     : "TCP on this machine only, as there is no job key";
 }
 
 }  // namespace
