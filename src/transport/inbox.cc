@@ -167,7 +167,7 @@ void Inbox::post(Receive& receive) {
 }
 
 // Its message, if it is coming in, goes to the next receive that asked for it or will ask, and not into memory that is
-// about to be gone. A peer sends one message at a time, so this one is the last that began: order is kept.
+// about to be gone. Where a peer's messages come side by side, those that nobody has asked for keep their order.
 void Inbox::drop(Receive& receive) {
   int from = kAnyRank;
   {
