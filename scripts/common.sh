@@ -6,7 +6,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 # What the program needs, and what only tests and benchmarks need on top. Debian 12 package names.
 build_packages=(g++ cmake ninja-build ccache libtorch-dev libboost-dev libhwy-dev libcli11-dev libfmt-dev
-                libspdlog-dev nlohmann-json3-dev zlib1g-dev dataset-fashion-mnist)
+                libspdlog-dev nlohmann-json3-dev zlib1g-dev libsimgrid-dev libtoml11-dev dataset-fashion-mnist)
 test_packages=(libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin clang clang-tidy)
 
 # install PACKAGE...: with apt, and only those that are not there.
