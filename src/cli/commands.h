@@ -15,6 +15,8 @@ namespace tacit::cli {
 using Action = std::function<int()>;
 
 void add_train(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 // `command` is what stands after `--`; it outlives the parsing.

@@ -15,6 +15,7 @@
 #include "sim/scheduler.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/core/phantom.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
 
@@ -48,6 +49,7 @@ struct Message {
   bool arrived = false;
   Gate done{};  // where the sender waits
   void keep_copy() {
+    if (Phantom::holds(data.data())) return;  // there is nothing to copy, and it stays where it is
     copy.assign(data.begin(), data.end());
     data = copy;
   }
@@ -127,6 +129,7 @@ class SimFabric::Hub {
   std::array<std::vector<Seconds>, 2> arrived_;
   std::vector<std::size_t> pauses_;  // by rank, the one it is in included
   std::vector<bool> paused_;
+  std::vector<bool> began_;  // to train
   std::uint64_t hash_ = hash_bytes({});
 };
 
@@ -204,7 +207,7 @@ class ReceiveOperation final : public Operation {
   void accept(std::shared_ptr<Message> message) {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (!want_.borrow && length_ <= want_.into.size())
+    if (!want_.borrow && length_ <= want_.into.size() && !Phantom::holds(message_->data.data()))
       copy<std::byte>(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
@@ -289,6 +292,7 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limit
   computed_.resize(ranks);
   communicated_.resize(ranks);
   paused_.resize(ranks);
+  began_.resize(ranks);
   for (auto& each : arrived_) each.resize(ranks);
   pauses_.resize(ranks);
   for (int rank = 0; rank < size(); ++rank) {
@@ -382,7 +386,7 @@ template <class Done>
 void SimFabric::Hub::wait(Gate& gate, int rank, int peer, Tag tag, const Done& done) {
   wait_within(limits_, tasks(rank).clock(), rank, peer, tag, [&](Deadline deadline) {
     while (!done() && !hopeless(rank, peer) && scheduler_.now() < deadline)
-      scheduler_.sleep(gate, {Reason::Kind::kMessage, peer, tag}, deadline, Scheduler::Alarm::kLimit);
+      scheduler_.sleep(gate, {Reason::Kind::kMessage, peer, tag}, deadline);
     return done() || hopeless(rank, peer);
   });
 }
@@ -395,6 +399,7 @@ bool SimFabric::Hub::ready_by(Gate& gate, int rank, int peer, Tag tag, const Don
 }
 
 void SimFabric::Hub::spend_compute(int rank, std::int64_t step) {
+  began_[static_cast<std::size_t>(rank)] = true;
   const Seconds time = compute_time(cluster_, seed_, rank, step);
   tasks(rank).clock().sleep(time);
   computed_[static_cast<std::size_t>(rank)] += time.count();
@@ -418,7 +423,7 @@ void SimFabric::Hub::resume(int rank) {
 
 void SimFabric::Hub::count_wait(Seconds from, Seconds sent) {
   const auto at = static_cast<std::size_t>(scheduler_.rank());
-  if (!scheduler_.is_trainer() || paused_[at]) return;
+  if (!scheduler_.is_trainer() || paused_[at] || !began_[at]) return;
   communicated_[at] += (scheduler_.now() - std::max(from, sent)).count();
 }
 

@@ -99,16 +99,16 @@ class Scheduler::Impl {
     if (ended_ != started_) throw Bug("SimGrid ended a simulation with actors that had not ended");
   }
 
-  void sleep(Gate& gate, const Reason& reason, Deadline deadline, Alarm alarm) {
+  void sleep(Gate& gate, const Reason& reason, Deadline deadline) {
     Actor& me = *current_;
     me.reason = reason;
     me.gate = &gate;
     gate.sleepers.push_back(&me);
     me.place = sleepers_.size();
     sleepers_.push_back(&me);
-    const bool event = deadline != kNever && alarm == Alarm::kEvent;
-    if (event) ++events_;
-    if (deadline != kNever)
+    const bool timed = deadline != kNever;
+    if (timed) ++events_;
+    if (timed)
       me.alarm = Timer::set(std::max(deadline.count(), s4u::Engine::get_clock()), [this, &me] {
         me.alarm = nullptr;  // SimGrid deletes it
         wake(me);
@@ -122,7 +122,7 @@ class Scheduler::Impl {
     }
     current_ = &me;
     if (me.alarm != nullptr) std::exchange(me.alarm, nullptr)->remove();
-    if (event) --events_;
+    if (timed) --events_;
   }
 
   void wake(Gate& gate) {
@@ -252,8 +252,8 @@ void Scheduler::spawn(const std::string& name, int rank, bool trainer, std::func
   impl_->spawn(name, rank, trainer, std::move(body));
 }
 void Scheduler::run() { impl_->run(); }
-void Scheduler::sleep(Gate& gate, const Reason& reason, Deadline deadline, Alarm alarm) {
-  impl_->sleep(gate, reason, deadline, alarm);
+void Scheduler::sleep(Gate& gate, const Reason& reason, Deadline deadline) {
+  impl_->sleep(gate, reason, deadline);
 }
 void Scheduler::wake(Gate& gate) { impl_->wake(gate); }
 void Scheduler::wake_rank(int rank) { impl_->wake_rank(rank); }

@@ -51,10 +51,8 @@ class Scheduler {
   // Runs until the last actor has ended. Throws Bug where SimGrid could not go on.
   void run();
 
-  // Puts the running actor to sleep until the gate is woken or the deadline has passed. A deadline that is no more than a
-  // limit does not count as something that is going to happen.
-  enum class Alarm { kEvent, kLimit };
-  void sleep(Gate& gate, const Reason& reason, Deadline deadline = kNever, Alarm alarm = Alarm::kEvent);
+  // Puts the running actor to sleep until the gate is woken or the deadline has passed.
+  void sleep(Gate& gate, const Reason& reason, Deadline deadline = kNever);
   // Wakes whoever sleeps there. From an actor or from a callback.
   void wake(Gate& gate);
   // Wakes all actors of a rank, or all there are.

@@ -50,7 +50,8 @@ class SimFabric {
   void pause(int rank);
   void resume(int rank);
 
-  // What a rank's trainer did with its time so far, in seconds. The rest it waited.
+  // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest
+  // it waited.
   double computed(int rank) const;
   double communicated(int rank) const;  // waited while what it waited for was under way
   // Of every message and every gradient, with their times.
