@@ -27,8 +27,9 @@ class SimMonitor final : public Monitor {
   bool wait_until(Deadline deadline) override {
     unlock();
     scheduler_.sleep(changed_, kChannel, deadline);
+    const bool doomed = scheduler_.doomed();
     lock();
-    if (scheduler_.doomed()) throw Error(scheduler_.deadlock());
+    if (doomed) throw Error(scheduler_.deadlock());
     return scheduler_.now() < deadline;
   }
   void notify_all() override { scheduler_.wake(changed_); }

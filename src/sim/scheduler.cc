@@ -102,6 +102,7 @@ class Scheduler::Impl {
   void sleep(Gate& gate, const Reason& reason, Deadline deadline) {
     Actor& me = *current_;
     me.reason = reason;
+    me.doomed = false;
     me.gate = &gate;
     gate.sleepers.push_back(&me);
     me.place = sleepers_.size();

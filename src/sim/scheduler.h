@@ -66,7 +66,7 @@ class Scheduler {
 
   // Why virtual time cannot advance, once that has happened; empty before.
   const std::string& deadlock() const;
-  // Whether the running actor must end for it: whoever waits for a message does, and, where nobody does, the rest.
+  // Whether the running actor was woken for it and must end.
   bool doomed() const;
 
   // The running actor's rank, and whether it is its trainer.

@@ -42,6 +42,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   CostWorker worker(me, job);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   strategy->start(worker);
+  me.control().barrier();  // the clock starts when all have the weights
   const auto account = [&](Seconds start) {
     report.seconds += (clock.now() - start).count();
     report.spent = me.time_spent();

@@ -60,6 +60,7 @@ class RankTrainer {
 
   void run() {
     strategy_->start(worker_);
+    me_.control().barrier();  // the clock starts when all have the weights
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
     for (std::int64_t t = 0; t < total_; ++t) {
       if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
