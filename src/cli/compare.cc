@@ -45,7 +45,8 @@ struct Contender {
 class Race final : public Watcher {
  public:
   Race(asio::io_context& loop, const Settings& settings, std::vector<Contender>& contenders)
-      : settings_(settings),
+      : loop_(loop),
+        settings_(settings),
         contenders_(contenders),
         live_(isatty(STDERR_FILENO) == 1),
         signals_(loop, SIGINT, SIGTERM) {
@@ -74,7 +75,7 @@ class Race final : public Watcher {
     who.how = how;
     if (how.good()) show(who, "done");
     if (!interrupted_) start_next();
-    if (++ended_ == next_) signals_.cancel();
+    if (++ended_ == next_) loop_.stop();
   }
   void when_room(Stream, std::function<void()> go_on) override { go_on(); }
 
@@ -92,6 +93,7 @@ class Race final : public Watcher {
 
   void show(Contender& who, const std::string& line) {
     who.last_line = line;
+    if (settings_.simulation.training.quiet) return;
     live_ ? draw() : fmt::print(stderr, "{:<{}}  {}\n", who.strategy, width_, line);
   }
   void draw() {
@@ -102,6 +104,7 @@ class Race final : public Watcher {
     drawn_ = true;
   }
 
+  asio::io_context& loop_;
   const Settings& settings_;
   std::vector<Contender>& contenders_;
   const bool live_;
