@@ -124,13 +124,11 @@ void read_fat_tree(Table& network, Cluster& cluster) {
 }
 
 void read_regions(Table& network, Cluster& cluster) {
-  int workers = 0;
   for (Table& each : network.tables("region")) {
     const auto number = std::to_string(cluster.groups.size());
     const std::string name = each.text("name", "region-" + number);
     const int here = each.integer("workers", 1);
     cluster.groups.push_back({name, here, each.link({0, Seconds(0)})});
-    workers += here;
     each.finish();
   }
   if (cluster.groups.empty())

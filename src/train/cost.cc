@@ -12,7 +12,7 @@ namespace {
 class CostWorker final : public ReplicaWorker {
  public:
   CostWorker(Process& process, const CostJob& job)
-      : ReplicaWorker(process, job.options.seed), vector_(job.vector), whole_{{0, vector_.size()}} {}
+      : ReplicaWorker(process, job.options.seed), vector_(job.vector), whole_{Slice{0, vector_.size()}} {}
 
   float lr() const override { return 0; }
   FloatView params() override { return vector_; }
