@@ -12,6 +12,13 @@ endif()
 
 add_library(tacit_simgrid INTERFACE)
 target_include_directories(tacit_simgrid SYSTEM INTERFACE ${TACIT_SIMGRID_INCLUDE})
+# SimGrid's library has an MPI of its own for simulated programs, with MPI's names. The first library that a program was
+# linked with wins, so that the real one must come before it: as an option, because CMake orders libraries as it likes.
+if(TARGET tacit_mpi)
+  foreach(name IN LISTS MPI_CXX_LIB_NAMES)
+    target_link_options(tacit_simgrid INTERFACE LINKER:--no-as-needed,${MPI_${name}_LIBRARY})
+  endforeach()
+endif()
 target_link_libraries(tacit_simgrid INTERFACE ${TACIT_SIMGRID_LIBRARY})
 set_target_properties(tacit_simgrid PROPERTIES EXPORT_NAME simgrid)
 set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_simgrid)

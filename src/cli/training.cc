@@ -270,7 +270,8 @@ void check(const TrainSettings& s) {
   if (s.train.log_every < 1)
     throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
   if (s.train.evaluate_every < 0)
-    throw InvalidConfig(fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
+    throw InvalidConfig(
+        fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
   make_optimizer(s.train.optimizer);

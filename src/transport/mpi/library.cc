@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "transport/mpi/library.h"
 
+#include <array>
+#include <string_view>
+
 #include "tacit/core/error.h"
 
 namespace tacit {
 
+namespace {
+
+// SimGrid's library has MPI's names, for simulated programs, and ends any other that calls them.
+void refuse_simulated_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  if (std::string_view(version.data()).find("SMPI") != std::string_view::npos)
+    throw InvalidConfig(
+        "the MPI in this program is SimGrid's, which runs simulated programs only; link the program with MPI "
+        "before "
+        "SimGrid");
+}
+
+}  // namespace
+
 MpiLibrary::MpiLibrary() {
+  refuse_simulated_mpi();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0)
