@@ -25,7 +25,7 @@ set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_simgrid)
 
 tacit_library(sim
   SOURCES src/sim/actors.cc src/sim/cluster.cc src/sim/cluster_file.cc src/sim/fabric.cc src/sim/hub.cc
-          src/sim/platform.cc src/sim/scheduler.cc src/sim/units.cc
+          src/sim/network.cc src/sim/platform.cc src/sim/scheduler.cc src/sim/units.cc
   DEPS transport
   LINK tacit_simgrid
   BUILD_LINK toml11::toml11 Boost::headers)

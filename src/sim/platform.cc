@@ -106,8 +106,7 @@ std::vector<s4u::Host*> load(const Cluster& cluster) {
   return hosts;
 }
 
-}  // namespace
-
+// With the settings that every simulation here has.
 void start_engine() {
   // Links carry what they are said to carry: SimGrid's corrections for TCP on its authors' cluster are off, and so are
   // the bound of a TCP window over the latency and the acknowledgements' share of the way back.
@@ -130,7 +129,10 @@ void start_engine() {
                             const_cast<char**>(args.data()));  // SimGrid takes its options out of argv
 }
 
+}  // namespace
+
 std::vector<s4u::Host*> build_platform(const Cluster& cluster) {
+  start_engine();
   if (!cluster.platform.empty()) return load(cluster);
   std::vector<s4u::Host*> hosts;
   s4u::NetZone* root = s4u::create_star_zone("cluster");

@@ -8,9 +8,9 @@
 #include <limits>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
-#include <unordered_map>
 #include <utility>
 
+#include "sim/network.h"
 #include "sim/platform.h"
 #include "tacit/core/error.h"
 #include "tacit/transport/endpoint.h"
@@ -70,18 +70,14 @@ std::string describe_sleep(const Actor& actor) {
 
 class Scheduler::Impl {
  public:
-  explicit Impl(const Cluster& cluster) {
-    start_engine();
-    hosts_ = build_platform(cluster);
-    s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { on_completion(a); });
-  }
+  explicit Impl(const Cluster& cluster) : network_(build_platform(cluster)) {}
 
-  int size() const { return static_cast<int>(hosts_.size()); }
+  int size() const { return network_.size(); }
 
   void spawn(const std::string& name, int rank, bool trainer, std::function<void()> body) {
     ++running_;
     later([this, name, rank, trainer, body = std::move(body)]() mutable {
-      s4u::Actor::create(name, host(rank), [this, name, rank, trainer, body = std::move(body)] {
+      s4u::Actor::create(name, network_.host(rank), [this, name, rank, trainer, body = std::move(body)] {
         Actor me{.name = name, .rank = rank, .trainer = trainer};
         current_ = &me;
         body();
@@ -150,10 +146,12 @@ class Scheduler::Impl {
 
   void transfer(int from, int to, std::uint64_t bytes, std::function<void()> fn) {
     ++events_;
-    later([this, from, to, bytes, fn = std::move(fn)]() mutable {
-      s4u::CommPtr comm = s4u::Comm::sendto_init(host(from), host(to))->set_payload_size(bytes);
-      flights_.emplace(comm.get(), Flight{comm, std::move(fn)});
-      comm->start();
+    later([this, from, to, bytes, fn = std::move(fn)] {
+      network_.send(from, to, bytes, [this, fn] {
+        --events_;
+        fn();
+        look_for_deadlock();
+      });
     });
   }
 
@@ -161,13 +159,6 @@ class Scheduler::Impl {
   const std::string& deadlock() const { return deadlock_; }
 
  private:
-  struct Flight {
-    s4u::CommPtr comm;
-    std::function<void()> fn;
-  };
-
-  s4u::Host* host(int rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
-
   // SimGrid's own context works these off at the same virtual time.
   void later(std::function<void()> fn) {
     queue_.push_back(std::move(fn));
@@ -188,16 +179,6 @@ class Scheduler::Impl {
     ++running_;
     if (current_ == nullptr) return actor.turn->release();
     later([&actor] { actor.turn->release(); });
-  }
-
-  void on_completion(const s4u::Activity& activity) {
-    const auto found = flights_.find(&activity);
-    if (found == flights_.end()) return;
-    const Flight flight = std::move(found->second);
-    flights_.erase(found);
-    --events_;
-    flight.fn();
-    look_for_deadlock();
   }
 
   // All actors sleep and nothing is going to happen: say so, and let end whom it can be told to without harm. Trainers and
@@ -233,11 +214,10 @@ class Scheduler::Impl {
     return text;
   }
 
-  std::vector<s4u::Host*> hosts_;
+  Network network_;
   Actor* current_ = nullptr;      // the running actor; null in SimGrid's own context
   std::vector<Actor*> sleepers_;  // each knows its place
   std::vector<std::function<void()>> queue_;
-  std::unordered_map<const s4u::Activity*, Flight> flights_;  // looked up, never walked: its order is chance
   std::size_t running_ = 0;  // actors that run or will without anything else happening
   std::size_t events_ = 0;   // alarms, callbacks and messages to come
   std::size_t started_ = 0;

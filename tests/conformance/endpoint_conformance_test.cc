@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What every transport must do. Each test is a body that all ranks run, so that they may be threads or processes; a new
+// What every transport must do. Each test is a body that all ranks run, so that they may be threads, processes or simulated machines; a new
 // transport adds one row to all_transports().
 #include <gtest/gtest.h>
 
 #include <array>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "conformance/transports.h"
 #include "tacit/core/error.h"
@@ -201,8 +200,9 @@ TEST_P(EndpointConformance, TheLedgerCountsWhatWasSentAndReceived) {
 TEST_P(EndpointConformance, SeveralTasksOfARankMayUseItAtOnce) {
   constexpr int kTasks = 4;
   constexpr int kRounds = 200;
-  on_every_rank(2, [](Endpoint& ep) {
-    run_ranks(kTasks, [&](int task) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    run_tasks(me.tasks, kTasks, [&](int task) {
       const int peer = 1 - ep.rank();
       for (int i = 0; i < kRounds; ++i) {
         int in = -1;
@@ -253,10 +253,10 @@ TEST_P(EndpointConformance, AStallIsReportedWhileTheWaitGoesOn) {
       ep.irecv(kAnyRank, tag(99), {})->wait();
       return (void)ep.isend(0, tag(5), in)->wait();
     }
-    run_ranks(2, [&](int task) {
+    run_tasks(me.tasks, 2, [&](int task) {
       if (task == 0) return (void)ep.irecv(1, tag(5), in)->wait();
       while (all_said().find(complaint) == std::string::npos)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ep.clock().sleep(Seconds(0.001));
       ep.isend(1, tag(99), {})->wait();
     });
   });
@@ -398,7 +398,7 @@ TEST_P(EndpointConformance, AnInterruptEndsTheWaitsOfItsRank) {
       }
       return;
     }
-    run_ranks(3, [&](int task) {
+    run_tasks(me.tasks, 3, [&](int task) {
       if (task == 2) return me.interrupt();
       EXPECT_THROW(ep.irecv(task == 0 ? 1 : kAnyRank, tag(), {})->wait(), Interrupted);
     });

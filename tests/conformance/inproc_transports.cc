@@ -7,9 +7,11 @@
 namespace tacit::test {
 
 std::vector<TransportCase> all_transports() {
-  return {{"inproc", as_threads([](int ranks, WaitLimits limits) {
-             return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
-           })}};
+  std::vector<TransportCase> all = simulated_transports();
+  all.push_back({"inproc", as_threads([](int ranks, WaitLimits limits) {
+                   return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
+                 })});
+  return all;
 }
 
 }  // namespace tacit::test

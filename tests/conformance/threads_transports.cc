@@ -17,12 +17,16 @@ RunRanks over_tcp(TcpTestFabric::Kind kind) {
 }  // namespace
 
 std::vector<TransportCase> all_transports() {
-  return {{"inproc", as_threads([](int ranks, WaitLimits limits) {
-             return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
-           })},
-          {"tcp", over_tcp({.encrypted = false, .share_memory = false})},
-          {"tcp_tls", over_tcp({.encrypted = true, .share_memory = false})},
-          {"tcp_memory", over_tcp({.encrypted = false, .share_memory = true})}};
+  std::vector<TransportCase> all = simulated_transports();
+  const std::vector<TransportCase> threads = {
+      {"inproc", as_threads([](int ranks, WaitLimits limits) {
+         return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
+       })},
+      {"tcp", over_tcp({.encrypted = false, .share_memory = false})},
+      {"tcp_tls", over_tcp({.encrypted = true, .share_memory = false})},
+      {"tcp_memory", over_tcp({.encrypted = false, .share_memory = true})}};
+  all.insert(all.end(), threads.begin(), threads.end());
+  return all;
 }
 
 }  // namespace tacit::test

@@ -18,5 +18,7 @@ inline void PrintTo(const TransportCase& c, std::ostream* os) { *os << c.name; }
 // Those that this program tests: threads_transports.cc where ranks are threads of it, mpi_transports.cc where they are
 // processes that mpirun started.
 std::vector<TransportCase> all_transports();
+// Of these, the simulated ones: none in a build without the simulator.
+std::vector<TransportCase> simulated_transports();
 
 }  // namespace tacit::test

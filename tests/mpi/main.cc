@@ -54,7 +54,8 @@ void run_processes(int ranks, const WaitLimits& limits, const RankBody& body) {
   if (part != MPI_COMM_NULL) {
     try {
       const auto fabric = open_mpi_on(part, {limits});
-      run_and_leave({fabric->endpoint(),
+      ThreadTasks tasks;
+      run_and_leave({fabric->endpoint(), tasks,
                      [&](bool failed, const std::string& why) {
                        fabric->leave({failed, why});
                      },

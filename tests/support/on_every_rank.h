@@ -39,12 +39,11 @@ class InprocTestFabric final : public TestFabric {
   InprocFabric fabric_;
 };
 
-// Runs body(rank) on one thread per rank, waits for all, rethrows the first failure.
-inline void run_ranks(int ranks, const std::function<void(int)>& body) {
-  ThreadTasks tasks;
+// Runs body(i) on `count` tasks, waits for all, rethrows the first failure.
+inline void run_tasks(Tasks& tasks, int count, const std::function<void(int)>& body) {
   std::vector<std::unique_ptr<Task>> running;
-  for (int rank = 0; rank < ranks; ++rank)
-    running.push_back(tasks.spawn("rank-" + std::to_string(rank), [&body, rank] { body(rank); }));
+  for (int i = 0; i < count; ++i)
+    running.push_back(tasks.spawn("task-" + std::to_string(i), [&body, i] { body(i); }));
   std::exception_ptr first;
   for (const auto& task : running) {
     try {
@@ -56,9 +55,16 @@ inline void run_ranks(int ranks, const std::function<void(int)>& body) {
   if (first) std::rethrow_exception(first);
 }
 
+// The same on threads.
+inline void run_ranks(int ranks, const std::function<void(int)>& body) {
+  ThreadTasks tasks;
+  run_tasks(tasks, ranks, body);
+}
+
 // One rank of a conformance test, wherever it is.
 struct TestRank {
   Endpoint& endpoint;
+  Tasks& tasks;
   std::function<void(bool failed, const std::string& why)> leave;
   std::function<void()> interrupt;
 };
@@ -81,7 +87,8 @@ inline RunRanks as_threads(const MakeFabric& make) {
   return [make](int ranks, const WaitLimits& limits, const RankBody& body) {
     const auto fabric = make(ranks, limits);
     run_ranks(ranks, [&](int rank) {
-      run_and_leave({fabric->endpoint(rank),
+      ThreadTasks tasks;
+      run_and_leave({fabric->endpoint(rank), tasks,
                      [&, rank](bool failed, const std::string& why) { fabric->leave(rank, failed, why); },
                      [&, rank] { fabric->interrupt(rank); }},
                     body);
