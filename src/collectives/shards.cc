@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/collectives/shards.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -72,6 +73,8 @@ Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker&
     places_.push_back({s * ranks / servers, part});
     if (places_.back().rank == comm.rank()) keeper_ = std::make_unique<Keeper>(comm, rule(part));
   }
+  // Ranks go round the shards from their own place on, so that they do not all stand before the same one.
+  std::stable_partition(places_.begin(), places_.end(), [&](const Place& p) { return p.rank >= comm.rank(); });
 }
 
 Shards::~Shards() = default;

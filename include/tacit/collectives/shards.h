@@ -49,7 +49,7 @@ class Shards {
     Slice part;
   };
   Comm& comm_;
-  std::vector<Place> places_;
+  std::vector<Place> places_;       // in the order in which this rank goes to them
   std::unique_ptr<Keeper> keeper_;  // null where this rank keeps no shard
 };
 
