@@ -25,6 +25,8 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
+constexpr int kEvaluateEvery = 20;  // steps, where a target is wanted and nothing else was said
+
 struct Settings {
   SimulateSettings simulation;
   std::string strategies;
@@ -142,6 +144,8 @@ int run(Settings s) {
   if (s.target && !(*s.target > 0 && *s.target <= 1))
     throw InvalidConfig(
         fmt::format("--target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.target));
+  std::int64_t& every = s.simulation.training.train.evaluate_every;
+  if (s.target && every == 0 && !s.simulation.cost_only) every = kEvaluateEvery;
   if (s.jobs < 0) throw InvalidConfig(fmt::format("--jobs {} is too few; give 1 or more", s.jobs));
   if (s.jobs == 0) s.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::vector<Contender> contenders = contenders_of(s, cluster.workers);
@@ -190,7 +194,10 @@ void add_compare(CLI::App& app, Action& action) {
   compare->remove_option(compare->get_option("--strategy"));
   compare->add_option("--strategies", s->strategies, "What to compare: names with commas between them")
       ->required();
-  compare->add_option("--target", s->target, "Test accuracy, between 0 and 1, whose time is wanted");
+  compare->add_option(
+      "--target", s->target,
+      "Test accuracy, between 0 and 1, whose time is wanted; runs are evaluated every 20 steps then, or as "
+      "--evaluate-every says");
   compare->add_option("--jobs", s->jobs, "Runs at a time (0: one per core)");
   compare->callback([=, &action] { action = [=] { return run(*s); }; });
 }

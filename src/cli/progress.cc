@@ -32,8 +32,8 @@ Progress::Style Progress::style_for_stderr(bool quiet) {
   return isatty(STDERR_FILENO) == 1 ? Style::kLive : Style::kLines;
 }
 
-Progress::Progress(Style style, std::int64_t total_steps, std::int64_t samples_per_step)
-    : style_(style), total_(total_steps), samples_per_step_(samples_per_step) {}
+Progress::Progress(Style style, Time time, std::int64_t total_steps, std::int64_t samples_per_step)
+    : style_(style), time_(time), total_(total_steps), samples_per_step_(samples_per_step) {}
 
 void Progress::on_steps(const StepsDone& event) {
   if (style_ == Style::kQuiet || event.rank != 0) return;
@@ -53,9 +53,11 @@ void Progress::on_steps(const StepsDone& event) {
 void Progress::draw(const StepsDone& event) {
   const double share = static_cast<double>(event.step) / static_cast<double>(total_);
   const double rate = static_cast<double>(event.step * samples_per_step_) / std::max(event.seconds, 1e-9);
-  const double left = event.seconds * (1 / share - 1);
-  const std::string text = fmt::format("step {}/{}  loss {:.4f}  {:.0f} samples/s  {} left", event.step,
-                                       total_, event.loss, rate, minutes(left));
+  const std::chrono::duration<double> passed = Clock::now() - start_;
+  const double real = time_ == Time::kVirtual ? passed.count() : event.seconds;
+  const std::string clock = time_ == Time::kVirtual ? fmt::format("{:.2f} s virtual  ", event.seconds) : "";
+  const std::string text = fmt::format("step {}/{}  loss {:.4f}  {}{:.0f} samples/s  {} left", event.step,
+                                       total_, event.loss, clock, rate, minutes(real * (1 / share - 1)));
   if (style_ == Style::kLive) {
     fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {}", bar(share), 100 * share, text);
     std::fflush(stderr);

@@ -19,7 +19,9 @@ class Progress {
   enum class Style { kQuiet, kLines, kLive };
   static Style style_for_stderr(bool quiet);
 
-  Progress(Style style, std::int64_t total_steps, std::int64_t samples_per_step);
+  // Whose seconds an event has: those that pass, or those of a simulated cluster.
+  enum class Time { kReal, kVirtual };
+  Progress(Style style, Time time, std::int64_t total_steps, std::int64_t samples_per_step);
 
   void on_steps(const StepsDone& event);
   void on_evaluation(const Evaluated& event);
@@ -33,8 +35,10 @@ class Progress {
   void say(const std::string& line) TACIT_REQUIRES(mutex_);
 
   const Style style_;
+  const Time time_;
   const std::int64_t total_;
   const std::int64_t samples_per_step_;
+  const Clock::time_point start_ = Clock::now();
   Mutex mutex_;
   Clock::time_point last_drawn_ TACIT_GUARDED_BY(mutex_);
   std::int64_t next_line_ TACIT_GUARDED_BY(mutex_) = 0;  // the step from which on the next plain line is due

@@ -44,6 +44,7 @@ int run(const SimulateSettings& s) {
 void add_simulation_options(CLI::App& app, SimulateSettings& s) {
   add_training_options(app, s.training);
   app.add_option("--cluster", s.cluster, "Cluster file")->required();
+  app.add_option("--workers", s.workers, "Number of workers, in place of the cluster file's");
   app.add_flag(
       "--cost-only", s.cost_only,
       "Send messages of the right sizes and compute nothing; --model is resnet50, bert-large or gpt2-xl");
@@ -58,7 +59,7 @@ Cluster check(const SimulateSettings& s) {
   if (s.cost_only && s.training.train.steps == 0)
     throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
   if (s.cost_only) parameters_of(s);
-  Cluster cluster = read_cluster(s.cluster);
+  Cluster cluster = read_cluster(s.cluster, s.workers);
   if (!s.step_time) return cluster;
   if (!(*s.step_time >= 0)) throw InvalidConfig("--step-time is a number of seconds, 0 or more");
   cluster.step = Seconds(*s.step_time);
@@ -74,6 +75,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
     words.push_back(fmt::format("{}", value));
   };
   add("--cluster", s.cluster.string());
+  if (s.workers) add("--workers", *s.workers);
   add("--strategy", t.strategy);
   add("--model", s.training.model);
   add("--data", s.training.data);

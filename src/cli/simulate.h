@@ -16,6 +16,7 @@ namespace tacit::cli {
 struct SimulateSettings {
   TrainSettings training;
   std::filesystem::path cluster;
+  std::optional<int> workers;
   bool cost_only = false;
   std::optional<std::size_t> parameters;
   std::optional<double> step_time;

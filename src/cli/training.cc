@@ -179,7 +179,8 @@ class Run {
   int operator()(const RankBody& body) {
     const SignalWatch watch(world_);  // to the end: a launcher may end the processes of a failed run
     const bool silent = settings_.quiet || settings_.json || world_.rank() != 0;
-    Progress progress(Progress::style_for_stderr(silent), started_.steps,
+    const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
+    Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
     Observer observer(progress, log_.get());
     const Summary summary = run_ranks(observer, body);

@@ -198,10 +198,11 @@ Straggler read_straggler(Table& rule) {
   return s;
 }
 
-Cluster read(Table& file, const fs::path& folder) {
+Cluster read(Table& file, const fs::path& folder, std::optional<int> workers) {
   Cluster cluster;
   const toml::value nothing = toml::table{};
   cluster.workers = file.integer("workers", 0);
+  if (workers) cluster.workers = *workers;
   const toml::value* network = file.find("network");
   const toml::value* compute = file.find("compute");
   Table network_table(network == nullptr ? nothing : *network, file.name("network."));
@@ -234,10 +235,10 @@ toml::value parse(const fs::path& file) {
 
 }  // namespace
 
-Cluster read_cluster(const fs::path& file) {
+Cluster read_cluster(const fs::path& file, std::optional<int> workers) {
   const toml::value root = parse(file);
   Table table(root, file.string() + ": ");
-  Cluster cluster = read(table, file.parent_path());
+  Cluster cluster = read(table, file.parent_path(), workers);
   check(cluster, file.string());
   return cluster;
 }

@@ -255,8 +255,7 @@ TEST_P(EndpointConformance, AStallIsReportedWhileTheWaitGoesOn) {
     }
     run_tasks(me.tasks, 2, [&](int task) {
       if (task == 0) return (void)ep.irecv(1, tag(5), in)->wait();
-      while (all_said().find(complaint) == std::string::npos)
-        ep.clock().sleep(Seconds(0.001));
+      while (all_said().find(complaint) == std::string::npos) ep.clock().sleep(Seconds(0.001));
       ep.isend(1, tag(99), {})->wait();
     });
   });

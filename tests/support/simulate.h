@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -21,6 +23,7 @@ namespace tacit::test {
 inline void in_child(const std::function<void()>& body) {
   std::cout.flush();
   std::fflush(nullptr);
+  const bool failed_before = ::testing::Test::HasFailure();  // is no news from the child
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -31,11 +34,26 @@ inline void in_child(const std::function<void()>& body) {
     }
     std::cout.flush();
     std::fflush(nullptr);
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
+    _exit(!failed_before && ::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "in the child, see above; status " << status;
+}
+
+// The text that body gives in a child of this process.
+inline std::string from_child(const std::function<std::string()>& body) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe(ends.data()), 0);
+  in_child([&] {
+    const std::string text = body();
+    EXPECT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  });
+  close(ends[1]);
+  std::string text(4096, ' ');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends[0], text.data(), text.size()))));
+  close(ends[0]);
+  return text;
 }
 
 // A flat network of so many workers at 1 Gbit/s and 100 us from worker to worker, on which computing takes no time.

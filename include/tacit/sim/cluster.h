@@ -51,8 +51,9 @@ struct Cluster {
   std::vector<Crash> crashes;
 };
 
-// Reads a cluster file (docs/simulator.md). Throws InvalidConfig that names the file, the key and what is wanted.
-Cluster read_cluster(const std::filesystem::path& file);
+// Reads a cluster file (docs/simulator.md), with another number of workers than it says, if one is given. Throws
+// InvalidConfig that names the file, the key and what is wanted.
+Cluster read_cluster(const std::filesystem::path& file, std::optional<int> workers = std::nullopt);
 
 // Refuses what cannot be: a crash of a rank that does not exist, groups that do not add up. `name` begins the message.
 void check(const Cluster& cluster, const std::string& name);

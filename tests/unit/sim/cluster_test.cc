@@ -33,6 +33,14 @@ class ClusterFile : public ::testing::Test {
   TempDir dir_;
 };
 
+TEST_F(ClusterFile, MayBeReadForAnotherNumberOfWorkers) {
+  write("cluster.toml", "workers = 4\n[network]\npreset = \"fat-tree\"\nrack = 8\n");
+  const Cluster c = read_cluster(dir_.path() / "cluster.toml", 20);
+  EXPECT_EQ(c.workers, 20);
+  ASSERT_EQ(c.groups.size(), 3U);
+  EXPECT_EQ(c.groups[2].workers, 4);
+}
+
 TEST_F(ClusterFile, SaysWhatIsInIt) {
   const Cluster c = read(R"(
 workers = 4
