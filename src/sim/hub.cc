@@ -45,7 +45,6 @@ void SimFabric::Hub::run(const std::function<void(int)>& body) {
 
 void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
   if (message->to == message->from || message->tag.lane() == Tag::Lane::kControl) return deliver(message);
-  ++box(message->to).under_way[static_cast<std::size_t>(message->from)];
   scheduler_.transfer(message->from, message->to, message->data.size() + sim::kFraming, [this, message] {
     trace(message->from, message->to, message->tag.bits(), message->data.size());
     std::uint32_t& left = box(message->to).under_way[static_cast<std::size_t>(message->from)];
@@ -55,6 +54,7 @@ void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
     if (left == 0 && presence_[static_cast<std::size_t>(message->from)] != sim::Presence::kHere)
       scheduler_.wake_rank(message->to);
   });
+  ++box(message->to).under_way[static_cast<std::size_t>(message->from)];
 }
 
 void SimFabric::Hub::deliver(const std::shared_ptr<sim::Message>& message) {

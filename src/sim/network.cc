@@ -4,6 +4,8 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <utility>
 
+#include "tacit/core/error.h"
+
 namespace tacit::sim {
 
 namespace s4u = simgrid::s4u;
@@ -40,6 +42,9 @@ double Network::latency(const s4u::Host& from, const s4u::Host& to) const {
   std::vector<s4u::Link*> links;
   double none = 0;
   from.route_to(&to, links, &none);
+  if (links.empty())
+    throw InvalidConfig("the platform file has no route from host " + from.get_name() + " to host " +
+                        to.get_name() + "; add one, because every worker talks to every other");
   double sum = 0;
   for (const s4u::Link* link : links) sum += latencies_.at(link);
   return sum;

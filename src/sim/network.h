@@ -16,7 +16,7 @@ namespace tacit::sim {
 // between the streams; latencies are added here, because its flows could not follow each other without a gap.
 //
 // Ordering  per sender and receiver.
-// Threads   SimGrid's own context.
+// Threads   SimGrid's own context, but for require_way.
 class Network {
  public:
   // Takes the latencies of all links away from SimGrid. One per process.
@@ -27,6 +27,8 @@ class Network {
   int size() const { return static_cast<int>(hosts_.size()); }
   simgrid::s4u::Host* host(int rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
 
+  // Throws InvalidConfig where the platform file has no way from one to the other. On any context, before send.
+  void require_way(int from, int to) { stream(from, to); }
   // Carries so many bytes and then calls fn, in SimGrid's own context.
   void send(int from, int to, std::uint64_t bytes, std::function<void()> fn);
 

@@ -96,6 +96,10 @@ std::vector<s4u::Host*> load(const Cluster& cluster) {
     std::replace(what.begin(), what.end(), '\n', ' ');
     throw InvalidConfig("the platform file " + file + " is not one that SimGrid reads (" + what + ")");
   }
+  for (const s4u::Link* link : s4u::Engine::get_instance()->get_all_links())
+    if (!(link->get_bandwidth() > 0))
+      throw InvalidConfig("the platform file " + file + " gives link " + link->get_name() +
+                          " no bandwidth; give more than 0");
   std::vector<s4u::Host*> hosts = s4u::Engine::get_instance()->get_all_hosts();
   std::sort(hosts.begin(), hosts.end(),
             [](auto* a, auto* b) { return natural_less(a->get_name(), b->get_name()); });

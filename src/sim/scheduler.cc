@@ -145,6 +145,7 @@ class Scheduler::Impl {
   }
 
   void transfer(int from, int to, std::uint64_t bytes, std::function<void()> fn) {
+    network_.require_way(from, to);
     ++events_;
     later([this, from, to, bytes, fn = std::move(fn)] {
       network_.send(from, to, bytes, [this, fn] {

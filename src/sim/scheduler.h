@@ -61,7 +61,7 @@ class Scheduler {
 
   // Calls fn at that time, on no actor. fn wakes and delivers; it does not sleep.
   void at(Deadline date, std::function<void()> fn);
-  // Carries so many bytes and then calls fn, on no actor.
+  // Carries so many bytes and then calls fn, on no actor. Throws InvalidConfig where the platform has no way.
   void transfer(int from, int to, std::uint64_t bytes, std::function<void()> fn);
 
   // Why virtual time cannot advance, once that has happened; empty before.

@@ -156,6 +156,30 @@ TEST_F(ClusterFile, APlatformThatIsNoneIsRefused) {
   in_child([&] { refusal([&] { World::simulated(bad, 1); }); });
 }
 
+TEST_F(ClusterFile, APlatformOverWhichWorkersCannotTalkIsRefused) {
+  const auto platform = [](const std::string& bandwidth, const std::string& route) {
+    return R"(<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="all" routing="Full">
+    <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+    <link id="cable" latency="50us" bandwidth=")" +
+           bandwidth + "\"/>" + route + "</zone></platform>\n";
+  };
+  const std::string route = R"(<route src="a" dst="b"><link_ctn id="cable"/></route>)";
+  const Cluster cluster = read("workers = 2\n[network]\nplatform = \"a.xml\"\n");
+  write("a.xml", platform("125MBps", route));
+  simulate(cluster, [](Process& me) { me.comm().barrier(); });
+  write("a.xml", platform("125MBps", ""));
+  simulate_failing<InvalidConfig>(cluster, {"no route from host a to host b"},
+                                  [](Process& me) { me.comm().barrier(); });
+  write("a.xml", platform("0MBps", route));
+  in_child([&] {
+    const std::string what = refusal([&] { World::simulated(cluster, 1); });
+    EXPECT_NE(what.find("link cable no bandwidth"), std::string::npos) << what;
+  });
+}
+
 TEST(ClusterFiles, ThoseThatAreShippedAreGood) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(TACIT_CLUSTERS)) {
