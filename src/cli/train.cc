@@ -49,6 +49,7 @@ class Observer final : public TrainObserver {
     progress_.on_evaluation(event);
     if (log_ != nullptr) log_->write(event);
   }
+  void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
  private:
   Progress& progress_;
@@ -133,7 +134,7 @@ struct Prepared {
   Prepared(const Settings& s, const World& world)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
-    make_strategy(builtin_strategies(), s.train.strategy, world.size());
+    check_compression(s.train, builtin_strategies(), world.size());
     data = load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
@@ -257,7 +258,7 @@ class TrainCommand {
   RunStarted started(const World& world, const Prepared& prepared) const {
     const TrainOptions& o = settings_.train;
     return {TACIT_VERSION,
-            o.strategy,
+            o.strategy + (o.compress.empty() ? "" : " with " + o.compress),
             settings_.model,
             settings_.data,
             o.optimizer,
@@ -288,6 +289,8 @@ void add_train(CLI::App& app, Action& action) {
   auto s = std::make_shared<Settings>();
   train->option_defaults()->always_capture_default();
   train->add_option("--strategy", s->train.strategy, "How workers keep together");
+  train->add_option("--compress", s->train.compress,
+                    "Compressor of what workers exchange, such as topk:ratio=0.01,ef or onebit,ef");
   add_world_options(*train, s->world);
   train->add_option("--model", s->model, "Network to train");
   train->add_option("--data", s->data, "Data set");

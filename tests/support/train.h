@@ -18,11 +18,13 @@ class NoObserver final : public TrainObserver {
 
 struct TrainCase {
   std::string strategy = "ssgd";
+  std::string compress;
   int ranks = 4;
   std::int64_t steps = 20;
   std::int64_t global_batch = 40;  // divisible by every number of ranks in the tests
   std::string model = "mlp:hidden=9";
   std::string optimizer = "sgd";
+  std::string schedule = "constant";
   double lr = 0.1;
   std::uint64_t seed = 1;
 };
@@ -50,6 +52,7 @@ class KeptModel final : public Model {
   KeptModel(const KeptModel&) = delete;
   KeptModel& operator=(const KeptModel&) = delete;
   std::span<const Slice> tensors() const override { return inner_->tensors(); }
+  std::span<const std::size_t> rows() const override { return inner_->rows(); }
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
   double compute_gradient(const Batch& batch) override {
@@ -76,7 +79,9 @@ inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = bu
   NoObserver observer;
   TrainOptions options;
   options.strategy = c.strategy;
+  options.compress = c.compress;
   options.optimizer = c.optimizer;
+  options.schedule = c.schedule;
   options.batch = c.global_batch / c.ranks;
   options.lr = c.lr;
   options.seed = c.seed;
