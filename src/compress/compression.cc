@@ -51,7 +51,9 @@ Compression Compression::parse(std::string_view spec, const CompressorRegistry& 
     read_memory(c, options);
     c.min_values = static_cast<std::size_t>(options.integer("min", 1024, 0, 1LL << 40));
     const std::string scopes[] = {"tensor", "model"};
-    c.whole_model = options.choice("per", "tensor", scopes) == "model";
+    // One threshold for all layers finds what matters most; scales are a layer's own.
+    const bool selects = c.maker.traits.sparse && c.maker.compressor;
+    c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes) == "model";
     const std::string routes[] = {"auto", "gather", "scatter"};
     const std::string route = options.choice("via", "auto", routes);
     c.route = route == "gather" ? Route::kGather : route == "scatter" ? Route::kScatter : Route::kAuto;

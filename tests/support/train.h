@@ -18,15 +18,15 @@ class NoObserver final : public TrainObserver {
 
 struct TrainCase {
   std::string strategy = "ssgd";
-  std::string compress;
   int ranks = 4;
   std::int64_t steps = 20;
   std::int64_t global_batch = 40;  // divisible by every number of ranks in the tests
   std::string model = "mlp:hidden=9";
   std::string optimizer = "sgd";
-  std::string schedule = "constant";
   double lr = 0.1;
   std::uint64_t seed = 1;
+  std::string schedule = "constant";
+  std::string compress = "";
 };
 
 struct Trained {

@@ -51,7 +51,8 @@ struct Compression {
   // Every compressor also takes
   //   ef, dgc (with momentum=0.9)   what stands around it
   //   min=1024                      tensors with fewer values travel as they are
-  //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector
+  //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector;
+  //                                 model for topk and drop if not said, tensor for the others
   //   via=auto|gather|scatter       how contributions become a mean
   // Throws InvalidConfig.
   static Compression parse(std::string_view spec, const CompressorRegistry& known = builtin_compressors());
