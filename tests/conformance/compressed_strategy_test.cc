@@ -46,7 +46,7 @@ TEST(CompressedStrategy, TrainsWithEveryCompressorItTakes) {
 
 TEST(CompressedStrategy, SendsFewerBytes) {
   for (const char* strategy : {"ssgd", "local:period=2"}) {
-    TrainCase c{.strategy = strategy, .model = "mlp:hidden=64"};
+    TrainCase c{.strategy = strategy, .steps = 60, .model = "mlp:hidden=64"};
     const auto plain = train(c).summary.bytes_payload;
     c.compress = "onebit:ef,min=100";
     EXPECT_LT(train(c).summary.bytes_payload, plain / 10) << strategy;

@@ -246,7 +246,7 @@ TEST(ErrorBounds, OneBitLosesWhatTheMeanMagnitudeDoesNotSay) {
   const Floats x = normals(4096);
   const double n1 = kernels::norm1(x);
   const double n2 = std::pow(kernels::norm2(x), 2);
-  EXPECT_NEAR(squared_error("onebit", x), n2 - n1 * n1 / 4096, 1e-3 * n2);
+  EXPECT_NEAR(squared_error("onebit:block=4096", x), n2 - n1 * n1 / 4096, 1e-3 * n2);
 }
 
 TEST(ErrorBounds, TopKLosesAtMostItsShareAndExactlyTheSmallest) {
