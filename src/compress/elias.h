@@ -26,7 +26,7 @@ class BitWriter {
     std::array<std::uint32_t, 8> groups{};
     std::size_t count = 0;
     for (; k > 1; k = static_cast<std::uint32_t>(std::bit_width(k)) - 1) groups[count++] = k;
-    while (count-- > 0) put(groups[count], std::bit_width(groups[count]));
+    while (count-- > 0) put(groups[count], static_cast<int>(std::bit_width(groups[count])));
     put(0, 1);
   }
   // The bytes written, the last one filled up with zeros.
