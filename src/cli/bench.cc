@@ -37,6 +37,7 @@ struct Settings {
   std::string sizes = "4KiB,64KiB,1MiB,16MiB,64MiB";
   std::string beside;
   bool tls = true;
+  bool sockets_only = false;
   double timeout = 120;
   std::string compress;
   std::int64_t values = 25'600'000;
@@ -117,6 +118,8 @@ void check(const Settings& s) {
   if (!s.tls && s.world != "tcp")
     throw InvalidConfig(
         fmt::format("--insecure-plaintext is about --world tcp; leave it out for {}", s.world));
+  if (s.sockets_only && s.world != "tcp")
+    throw InvalidConfig(fmt::format("--sockets-only is about --world tcp; leave it out for {}", s.world));
   constexpr double kDay = 86400;
   if (!(s.timeout > 0 && s.timeout <= kDay))
     throw InvalidConfig(
@@ -155,7 +158,9 @@ Command tacit_command(const Settings& s) {
   if (s.world == "mpi") return mpirun(s.workers) + follow;
   Command launch{program, "launch", "-n", workers, "--no-prefix"};
   if (!s.tls) launch.emplace_back("--insecure-plaintext");
-  return launch + Command{"--"} + follow;
+  launch.emplace_back("--");
+  if (s.sockets_only) launch = launch + Command{"env", "TACIT_SOCKETS_ONLY=1"};
+  return launch + follow;
 }
 
 Command library_command(const std::string& library, int ranks) {
@@ -175,8 +180,8 @@ class BenchCommand {
     sizes_ = parse_sizes(settings_);
     plan_ = {settings_.what, settings_.world,
              settings_.world != "tcp" ? ""
-             : settings_.tls          ? "TLS 1.3"
-                                      : "plaintext",
+                                      : std::string(settings_.tls ? "TLS 1.3" : "plaintext") +
+                                            (settings_.sockets_only ? ", sockets only" : ""),
              settings_.workers, split(settings_.beside)};
   }
 
@@ -241,6 +246,8 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_option("--beside", s->beside, "Libraries to run beside Tacit: gloo, openmpi");
   bench->add_flag("--tls,!--insecure-plaintext", s->tls,
                   "Encrypt --world tcp, as `tacit launch` does if nothing is said, or do not");
+  bench->add_flag("--sockets-only", s->sockets_only,
+                  "Keep large messages of --world tcp on the socket, as between machines");
   bench->add_option("--timeout", s->timeout,
                     "Seconds after which a contestant that gives no answer is ended");
   bench->add_option("--compress", s->compress,

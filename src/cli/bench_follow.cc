@@ -97,14 +97,7 @@ World make_world(const std::string& name, int workers) {
   const WorldOptions options{
       .limits = {.timeout = Seconds(86400), .stall = Seconds(86400), .report = nullptr}};
   if (name == "threads") return World::threads(workers, options);
-  std::string program = "tacit";
-  std::array<char*, 2> argv{program.data(), nullptr};
-  int argc = 1;
-  World world = World::from_environment(argc, argv.data(), options);
-  if (world.name() != name)
-    throw InvalidConfig("this process belongs to a world of " + world.name() + " and not of " + name +
-                        "; `tacit bench --world " + name + "` starts it with the right launcher");
-  return world;
+  return World::open({.kind = name == "tcp" ? WorldChoice::Kind::kTcp : WorldChoice::Kind::kMpi}, options);
 }
 
 }  // namespace

@@ -86,18 +86,26 @@ int run(tacit::cli::Action& action) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       return complain("cannot write the result to standard output; is the disk full?", kFailed);
     return code;
-  } catch (const tacit::InvalidConfig& error) {
-    return complain(error.what(), kBadInput);
-  } catch (const tacit::PeerLost& error) {
-    return complain(error.what(), kPeerLost);
-  } catch (const tacit::Interrupted& error) {
-    return complain("interrupted", kInterrupted);
-  } catch (const std::exception& error) {
-    return complain(error.what(), kFailed);
+  } catch (...) {
+    return tacit::cli::complain(std::current_exception());
   }
 }
 
 }  // namespace
+
+int tacit::cli::complain(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const InvalidConfig& e) {
+    return ::complain(e.what(), kBadInput);
+  } catch (const PeerLost& e) {
+    return ::complain(e.what(), kPeerLost);
+  } catch (const Interrupted&) {
+    return ::complain("interrupted", kInterrupted);
+  } catch (const std::exception& e) {
+    return ::complain(e.what(), kFailed);
+  }
+}
 
 int main(int argc, char** argv) {
   CLI::App app("Tacit: distributed deep-learning training that says less and waits less", "tacit");

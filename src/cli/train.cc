@@ -189,6 +189,15 @@ class TrainCommand {
   int run() {
     check(settings_);
     World world = open_world(settings_.world, settings_.quiet);
+    try {
+      return run_in(world);
+    } catch (...) {
+      return complain(std::current_exception());  // before the world goes
+    }
+  }
+
+ private:
+  int run_in(World& world) {
     const std::unique_ptr<Prepared> prepared = prepare(settings_, world);
     const SignalWatch watch(world);  // to the end: a launcher may end the processes of a failed run
     RunLogWriter* const log = prepared->log.get();
@@ -212,7 +221,6 @@ class TrainCommand {
     return 0;
   }
 
- private:
   // Trains, and keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only
   // its own report, because the run failed or it is not rank 0, of that one.
   Summary run_job(World& world, const TrainJob& job) {

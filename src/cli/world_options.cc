@@ -27,6 +27,13 @@ Kind kind_named(const std::string& name) {
   throw InvalidConfig(unknown_name("world", name, known));
 }
 
+bool native_collectives(const std::string& name) {
+  const std::vector<std::string> known{"tacit", "native"};
+  if (name != known[0] && name != known[1])
+    throw InvalidConfig(unknown_name("kind of collectives", name, known));
+  return name == known[1];
+}
+
 }  // namespace
 
 void add_world_options(CLI::App& app, WorldSettings& s) {
@@ -39,12 +46,14 @@ void add_world_options(CLI::App& app, WorldSettings& s) {
   app.add_flag("--insecure-plaintext", s.insecure_plaintext,
                "TCP: no key and no encryption; the network is closed");
   app.add_option("--lost-after", s.lost_after, "TCP: seconds of silence after which a worker is lost");
+  app.add_option("--collectives", s.collectives, "MPI: whose collectives, tacit or native");
   app.add_option("--timeout", s.timeout, "Seconds after which a wait for a worker is an error");
   app.add_option("--stall", s.stall, "Seconds after which a wait for a worker is reported");
 }
 
 void check(const WorldSettings& s) {
   kind_named(s.world);
+  native_collectives(s.collectives);
   if (s.workers && *s.workers < 1)
     throw InvalidConfig(fmt::format("--workers {} is not a number of workers; give 1 or more", *s.workers));
   for (const auto& [name, seconds] : {std::pair{"--timeout", s.timeout}, std::pair{"--stall", s.stall},
@@ -59,6 +68,7 @@ World open_world(const WorldSettings& s, bool quiet) {
   options.limits = {Seconds(s.timeout), Seconds(s.stall),
                     [](const std::string& line) { spdlog::warn(line); }};
   options.lost_after = Seconds(s.lost_after);
+  options.native_collectives = native_collectives(s.collectives);
   World world = World::open(choice, std::move(options));
   if (!quiet && world.rank() == 0 && !world.how().empty()) fmt::print(stderr, "tacit: {}\n", world.how());
   return world;

@@ -19,6 +19,7 @@ struct WorldSettings {
   std::string rendezvous;
   std::string key_file;
   bool insecure_plaintext = false;
+  std::string collectives = "tacit";
 };
 
 // settings must outlive the app.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "collectives/exchange.h"
 #include "tacit/collectives/comm.h"
@@ -30,6 +31,29 @@ void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Ta
 
 // Root's x reaches all, down a binomial tree.
 void tree_broadcast(Exchange& with, Bytes x, int root);
+
+// The direct algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the next
+// one's chunks are on their way. Every step is called once, in this order.
+//
+// Lifetime  x stays as it is between the steps. Dropping one on the way out of an error gives its loans back first.
+class DirectPart {
+ public:
+  DirectPart(Exchange with, FloatView x);
+  void begin_reduce();            // chunk r of every rank goes to rank r
+  void end_reduce(float factor);  // which adds them
+  void begin_gather();            // and sends the sum back
+  void end_gather();
+  void end_sends();  // in place of the gathering: the buffer is the caller's again
+
+ private:
+  FloatView chunk_of(int rank) const;
+
+  Exchange with_;
+  FloatView x_;
+  std::vector<int> peers_;
+  std::vector<Request> outgoing_;
+  std::vector<Request> incoming_;  // after outgoing_: dropped before it
+};
 
 // Nobody leaves before all have entered: ceil(log2 P) rounds of empty messages (dissemination).
 void dissemination_barrier(Exchange& with);

@@ -42,38 +42,53 @@ void add_in_rank_order(std::span<const ConstFloatView> all, float factor, int ra
 
 }  // namespace
 
-void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
-  const int rank = with.rank();
-  const int n = with.size();
-  if (n == 1) return kernels::scale(factor, x);
-  // Declared in this order: when an error unwinds them, the loans in `incoming` must be given back first.
-  std::vector<Request> outgoing;
-  std::vector<Request> incoming(static_cast<std::size_t>(n));
-  for (const int peer : peers_of(rank, n)) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
-  for (const int peer : peers_of(rank, n))
-    outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, peer)), 0));
+DirectPart::DirectPart(Exchange with, FloatView x)
+    : with_(with), x_(x), peers_(peers_of(with.rank(), with.size())) {}
 
-  const FloatView own = part(x, chunk(x.size(), n, rank));
-  std::vector<ConstFloatView> all(static_cast<std::size_t>(n));
-  for (const int peer : peers_of(rank, n))
-    all[static_cast<std::size_t>(peer)] = with.floats(*incoming[static_cast<std::size_t>(peer)], own.size());
-  all[static_cast<std::size_t>(rank)] = own;
-  add_in_rank_order(all, factor, rank, own);
-  incoming.clear();  // peers may go on
-  for (const Request& out : outgoing) out->wait();
+FloatView DirectPart::chunk_of(int rank) const { return part(x_, chunk(x_.size(), with_.size(), rank)); }
+
+void DirectPart::begin_reduce() {
+  for (const int peer : peers_) incoming_.push_back(with_.borrow(peer, 0));
+  for (const int peer : peers_) outgoing_.push_back(with_.send(peer, chunk_of(peer), 0));
+}
+
+void DirectPart::end_reduce(float factor) {
+  const FloatView own = chunk_of(with_.rank());
+  if (peers_.empty()) return kernels::scale(factor, own);
+  std::vector<ConstFloatView> all(static_cast<std::size_t>(with_.size()));
+  for (std::size_t i = 0; i < peers_.size(); ++i)
+    all[static_cast<std::size_t>(peers_[i])] = with_.floats(*incoming_[i], own.size());
+  all[static_cast<std::size_t>(with_.rank())] = own;
+  add_in_rank_order(all, factor, with_.rank(), own);
+  incoming_.clear();  // peers may go on
+}
+
+void DirectPart::begin_gather() {
+  for (const int peer : peers_) incoming_.push_back(with_.receive(peer, chunk_of(peer), 1));
+  for (const int peer : peers_) outgoing_.push_back(with_.send(peer, chunk_of(with_.rank()), 1));
+}
+
+void DirectPart::end_gather() {
+  for (std::size_t i = 0; i < peers_.size(); ++i)
+    with_.finish(*incoming_[i], chunk_of(peers_[i]).size_bytes());
+  end_sends();
+}
+
+void DirectPart::end_sends() {
+  for (const Request& out : outgoing_) out->wait();
+}
+
+void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
+  DirectPart whole(with, x);
+  whole.begin_reduce();
+  whole.end_reduce(factor);
+  whole.end_sends();
 }
 
 void direct_all_gather(Exchange& with, FloatView x) {
-  const int n = with.size();
-  std::vector<Request> incoming;
-  std::vector<Request> outgoing;
-  const auto peers = peers_of(with.rank(), n);
-  for (const int peer : peers) incoming.push_back(with.receive(peer, part(x, chunk(x.size(), n, peer)), 1));
-  for (const int peer : peers)
-    outgoing.push_back(with.send(peer, part(x, chunk(x.size(), n, with.rank())), 1));
-  for (std::size_t i = 0; i < peers.size(); ++i)
-    with.finish(*incoming[i], chunk(x.size(), n, peers[i]).count * sizeof(float));
-  for (const Request& out : outgoing) out->wait();
+  DirectPart whole(with, x);
+  whole.begin_gather();
+  whole.end_gather();
 }
 
 void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Take& take) {

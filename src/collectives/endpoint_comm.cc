@@ -2,6 +2,7 @@
 #include "tacit/collectives/endpoint_comm.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,9 @@ constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
 // small segments keep them there; once they do not, large ones cost fewer rounds (tacit bench allreduce).
 constexpr std::size_t kCachedVector = (std::size_t{8} << 20U) / sizeof(float);
 constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
-constexpr std::size_t kLargeSegment = (std::size_t{4} << 20U) / sizeof(float);
+constexpr std::size_t kLargeSegment = (std::size_t{2} << 20U) / sizeof(float);
+constexpr std::size_t kPairSegment =
+    (std::size_t{4} << 20U) / sizeof(float);  // two ranks hold fewer segments at a time
 
 class EndpointComm final : public Comm {
  public:
@@ -103,15 +106,30 @@ class EndpointComm final : public Comm {
     return FloatView(scratch_).first(count);
   }
 
-  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it.
+  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping, so
+  // that the network always has something to carry (bench/link_usage).
   void direct_all_reduce(FloatView x, float factor) {
-    const std::size_t step = x.size() <= kCachedVector ? kSmallSegment : kLargeSegment;
-    for (std::size_t at = 0; at < x.size(); at += step) {
-      const FloatView segment = part(x, {at, std::min(step, x.size() - at)});
-      Exchange with = next(Channel::kAllReduce);
-      direct_reduce_scatter(with, segment, factor);
-      direct_all_gather(with, segment);
+    const std::size_t step = x.size() <= kCachedVector ? kSmallSegment
+                             : size() == 2             ? kPairSegment
+                                                       : kLargeSegment;
+    std::unique_ptr<DirectPart> gathering;
+    std::unique_ptr<DirectPart> reducing;
+    for (std::size_t at = 0; at < x.size() || reducing; at += step) {
+      std::unique_ptr<DirectPart> ahead;
+      if (at < x.size()) {
+        ahead = std::make_unique<DirectPart>(next(Channel::kAllReduce),
+                                             part(x, {at, std::min(step, x.size() - at)}));
+        ahead->begin_reduce();
+      }
+      if (reducing) {
+        reducing->end_reduce(factor);
+        reducing->begin_gather();
+      }
+      if (gathering) gathering->end_gather();
+      gathering = std::move(reducing);
+      reducing = std::move(ahead);
     }
+    if (gathering) gathering->end_gather();
   }
 
   void all_reduce(FloatView x, float factor) {

@@ -77,23 +77,30 @@ Request Inbox::receive(const Want& want) { return std::make_unique<Receive>(*thi
 std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, std::size_t framing) {
   auto message = std::make_shared<Message>(Message{from, tag, length, framing, {}, {}});
   const MutexLock lock(mutex_);
-  const auto found =
-      std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
+  message->order = announced_++;
+  place(message);
+  return message;
+}
+
+void Inbox::place(const std::shared_ptr<Message>& message) {
+  const auto found = std::find_if(posted_.begin(), posted_.end(),
+                                  [&](const Receive* r) { return r->matches(message->from, message->tag); });
   Receive* receive = found == posted_.end() ? nullptr : *found;
-  if (receive != nullptr && !receive->want_.borrow && length <= receive->want_.into.size()) {
-    message->landing = receive->want_.into.first(length);
+  if (receive != nullptr && !receive->want_.borrow && message->length <= receive->want_.into.size()) {
+    message->landing = receive->want_.into.first(message->length);
   } else {
-    message->buffer = pool_.take(length);
-    message->landing = message->buffer.first(length);
+    message->buffer = pool_.take(message->length);
+    message->landing = message->buffer.first(message->length);
   }
+  message->receiver = receive;
   if (receive != nullptr) {  // nothing throws from here on
     posted_.erase(found);
-    message->receiver = receive;
     receive->message_ = message;
   } else {
-    unclaimed_.push_back(message);
+    const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
+                                    [&](const auto& m) { return m->order > message->order; });
+    unclaimed_.insert(later, message);
   }
-  return message;
 }
 
 const std::atomic<bool>* Inbox::complete(const std::shared_ptr<Message>& message) {
@@ -112,6 +119,7 @@ bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, st
   Receive* receive = nullptr;
   {
     const MutexLock lock(mutex_);
+    message->order = announced_++;
     const auto found =
         std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
     if (found == posted_.end()) {
@@ -158,7 +166,8 @@ void Inbox::post(Receive& receive) {
   }
 }
 
-// Its message, if it is coming in, goes to whoever asks next, and not into memory that is about to be gone.
+// Its message, if it is coming in, goes to the next receive that asked for it or will ask, and not into memory that is
+// about to be gone. Where a peer's messages come side by side, those that nobody has asked for keep their order.
 void Inbox::drop(Receive& receive) {
   int from = kAnyRank;
   {
@@ -168,16 +177,20 @@ void Inbox::drop(Receive& receive) {
   }
   waiter_.between_reads(from, [&] {
     const std::shared_ptr<Message>& message = receive.message_;
-    BufferPool::Buffer buffer = pool_.take(message->length);
+    BufferPool::Buffer before;  // until what has come is copied
     const MutexLock lock(mutex_);
     if (message->complete) return;
-    const Bytes landing = buffer.first(message->length);
-    copy<std::byte>(message->landing.first(message->received), landing.first(message->received));
-    message->buffer = std::move(buffer);
-    message->landing = landing;
-    message->receiver = nullptr;
-    unclaimed_.push_back(message);  // a peer sends one message at a time: it is the last one that began
+    before = std::move(message->buffer);
+    const Bytes come = message->landing.first(message->received);
+    place(message);
+    copy<std::byte>(come, message->landing.first(message->received));
   });
+}
+
+void Inbox::clear() {
+  std::vector<std::shared_ptr<Message>> dropped;  // without the lock: that says something to the senders
+  const MutexLock lock(mutex_);
+  dropped.swap(unclaimed_);
 }
 
 }  // namespace tacit

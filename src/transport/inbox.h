@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -37,7 +38,8 @@ struct Message {
   Receive* receiver = nullptr;  // guarded by the inbox
   bool complete = false;        // guarded by the inbox
   std::unique_ptr<Offer>
-      offer{};  // what to take it from, where it has not landed; whoever claimed it takes it
+      offer{};              // what to take it from, where it has not landed; whoever claimed it takes it
+  std::uint64_t order = 0;  // guarded by the inbox: messages in the order in which they were announced
 };
 
 // What a transport lends the operations of its ranks.
@@ -76,9 +78,13 @@ class Inbox {
   bool offer(int from, Tag tag, std::size_t length, std::size_t framing, std::unique_ptr<Offer> what);
   // Drops an offer that no receive has got yet.
   void withdraw(int from, std::uint64_t ticket);
+  // Drops what nobody has asked for. For a transport that ends, while it can still tell the senders of offers.
+  void clear();
 
  private:
   friend class Receive;
+  // Gives a message to the first receive that waits for it, or keeps it until one asks.
+  void place(const std::shared_ptr<Message>& message) TACIT_REQUIRES(mutex_);
   void post(Receive& receive);
   void drop(Receive& receive);
 
@@ -87,7 +93,8 @@ class Inbox {
   Waiter& waiter_;
   BufferPool pool_;
   SpinMutex mutex_;
-  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);
+  std::uint64_t announced_ TACIT_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);  // by their order
   std::vector<Receive*> posted_ TACIT_GUARDED_BY(mutex_);
 };
 

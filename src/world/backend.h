@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "tacit/core/tasks.h"
 #include "tacit/transport/fabric.h"
 #include "tacit/world/world.h"
 
@@ -31,9 +32,14 @@ class World::Impl {
   Origin origin;
 };
 
+// What a rank talks through on each lane. endpoint and tasks outlive it.
+using MakeComm = std::function<std::unique_ptr<Comm>(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)>;
+// By Tacit's own collectives. Throws InvalidConfig where the options want those of the transport.
+MakeComm own_collectives(const WorldOptions& options, const std::string& world);
+
 // This process as one rank, on a fabric that has met its peers.
 std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
-                                                WorldOptions options);
+                                                MakeComm make_comm);
 
 // Whether an error says no more than that another rank failed first.
 bool is_consequence(const std::exception_ptr& error);

@@ -51,8 +51,7 @@ std::string setting(const Environment& env, const std::string& name) {
                               const std::vector<const char*>& all) {
   std::vector<std::string> there;
   std::vector<std::string> missing;
-  for (const char* name : all)
-    env.has(name) ? there.push_back(setting(env, name)) : missing.push_back(name);
+  for (const char* name : all) env.has(name) ? there.push_back(setting(env, name)) : missing.push_back(name);
   throw InvalidConfig(join(there) + (there.size() == 1 ? " is" : " are") + " set without " + join(missing) +
                       ", which is half of what " + launcher + " sets; set all of " +
                       join({all.begin(), all.end()}) + ", or unset what is there");

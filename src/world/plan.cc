@@ -65,6 +65,7 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
   tcp.rank = launch.rank;
   tcp.size = launch.size;
   tcp.local_ranks = launch.local_ranks;
+  tcp.share_memory = !env.flag("TACIT_SOCKETS_ONLY");
   tcp.rendezvous = choice.rendezvous.empty() ? launch.rendezvous : choice.rendezvous;
   if (tcp.rendezvous.empty())
     throw InvalidConfig(
@@ -87,7 +88,9 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
 
 std::string describe_transport(const WorldPlan& plan) {
   if (plan.kind == Kind::kMpi) return "MPI";
-  return plan.key_file.empty() && plan.key_descriptor < 0 ? "TCP without encryption" : "TCP with TLS";
+  if (!plan.key_file.empty() || plan.key_descriptor >= 0) return "TCP with TLS";
+  return plan.tcp.insecure_plaintext ? "TCP without encryption (--insecure-plaintext)"
+                                     : "TCP on this machine only, as there is no job key";
 }
 
 }  // namespace

@@ -2,30 +2,19 @@
 // A world of which this process is one rank.
 #include <utility>
 
+#include "tacit/collectives/endpoint_comm.h"
 #include "tacit/core/error.h"
+#include "transport/departure.h"
 #include "world/backend.h"
 #include "world/rank_process.h"
 
 namespace tacit {
 namespace {
 
-// What the peers are told. A rank that failed because it lost another one names that one: the loss of a messenger
-// explains nothing.
-Departure departure(const std::exception_ptr& error) {
-  if (!error) return {false, "its program ended"};
-  try {
-    std::rethrow_exception(error);
-  } catch (const PeerLost& lost) {
-    return {true, lost.what(), lost.peer};
-  } catch (...) {
-    return {true, describe(std::current_exception())};
-  }
-}
-
 class ProcessWorld final : public World::Impl {
  public:
-  ProcessWorld(std::unique_ptr<Fabric> fabric, std::string name, WorldOptions options)
-      : fabric_(std::move(fabric)), name_(std::move(name)), options_(std::move(options)) {}
+  ProcessWorld(std::unique_ptr<Fabric> fabric, std::string name, MakeComm make_comm)
+      : fabric_(std::move(fabric)), name_(std::move(name)), make_comm_(std::move(make_comm)) {}
   ProcessWorld(const ProcessWorld&) = delete;
   ProcessWorld& operator=(const ProcessWorld&) = delete;
   ~ProcessWorld() override {
@@ -42,7 +31,7 @@ class ProcessWorld final : public World::Impl {
     TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
     std::exception_ptr error;
     try {
-      RankProcess process(fabric_->endpoint(), options_);
+      RankProcess process(fabric_->endpoint(), make_comm_);
       body(process);
     } catch (...) {
       error = std::current_exception();
@@ -50,22 +39,31 @@ class ProcessWorld final : public World::Impl {
     // An agent's error explains the trainer's PeerLost, never an error of the trainer's own.
     const std::exception_ptr cause = fabric_->cause();
     if (cause && (!error || is_consequence(error))) error = cause;
-    fabric_->leave(departure(error));
+    fabric_->leave(error ? failure(error) : Departure{false, "its program ended"});
     if (error) std::rethrow_exception(error);
   }
 
  private:
   const std::unique_ptr<Fabric> fabric_;
   const std::string name_;
-  const WorldOptions options_;
+  const MakeComm make_comm_;
   bool ran_ = false;
 };
 
 }  // namespace
 
+MakeComm own_collectives(const WorldOptions& options, const std::string& world) {
+  if (options.native_collectives)
+    throw InvalidConfig("native collectives are those of MPI, and this is a world of " + world +
+                        "; start the program with mpirun, or leave --collectives native out");
+  return [algorithm = options.all_reduce](Endpoint& endpoint, Tasks& tasks, Tag::Lane lane) {
+    return make_endpoint_comm(endpoint, tasks, lane, algorithm);
+  };
+}
+
 std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
-                                                WorldOptions options) {
-  return std::make_unique<ProcessWorld>(std::move(fabric), std::move(name), std::move(options));
+                                                MakeComm make_comm) {
+  return std::make_unique<ProcessWorld>(std::move(fabric), std::move(name), std::move(make_comm));
 }
 
 }  // namespace tacit

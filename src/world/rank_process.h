@@ -3,19 +3,18 @@
 
 #include <memory>
 
-#include "tacit/collectives/endpoint_comm.h"
-#include "tacit/world/world.h"
+#include "world/backend.h"
 
 namespace tacit {
 
 // One rank over its endpoint, which must outlive it. Tasks are threads, whatever the ranks are.
 class RankProcess final : public Process {
  public:
-  RankProcess(Endpoint& endpoint, const WorldOptions& options)
+  RankProcess(Endpoint& endpoint, const MakeComm& make_comm)
       : rank_(endpoint.rank()),
         size_(endpoint.size()),
-        comm_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kTrain, options.all_reduce)),
-        control_(make_endpoint_comm(endpoint, tasks_, Tag::Lane::kControl, options.all_reduce)) {}
+        comm_(make_comm(endpoint, tasks_, Tag::Lane::kTrain)),
+        control_(make_comm(endpoint, tasks_, Tag::Lane::kControl)) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   Comm& comm() override { return *comm_; }

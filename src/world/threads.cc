@@ -14,8 +14,8 @@ namespace {
 
 class ThreadWorld final : public World::Impl {
  public:
-  ThreadWorld(int ranks, WorldOptions options)
-      : ranks_(ranks), options_(std::move(options)), fabric_(ranks, options_.limits) {}
+  ThreadWorld(int ranks, const WorldOptions& options)
+      : ranks_(ranks), make_comm_(own_collectives(options, "threads")), fabric_(ranks, options.limits) {}
 
   int size() const override { return ranks_; }
   int rank() const override { return 0; }
@@ -29,7 +29,7 @@ class ThreadWorld final : public World::Impl {
   void refuse_rest(int first, const std::system_error& error, std::vector<std::exception_ptr>& errors);
 
   const int ranks_;
-  const WorldOptions options_;
+  const MakeComm make_comm_;
   InprocFabric fabric_;
   bool ran_ = false;
 };
@@ -49,7 +49,7 @@ void ThreadWorld::run_rank(int rank, const std::function<void(Process&)>& body) 
   using Leave = InprocFabric::Leave;
   try {
     {
-      RankProcess process(fabric_.endpoint(rank), options_);
+      RankProcess process(fabric_.endpoint(rank), make_comm_);
       body(process);
     }
     fabric_.leave(rank, Leave::kDone, "its program ended");
@@ -95,8 +95,9 @@ void ThreadWorld::refuse_rest(int first, const std::system_error& error,
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
 World World::threads(int ranks, WorldOptions options) {
-  return World(std::make_unique<ThreadWorld>(ranks, std::move(options)));
+  return World(std::make_unique<ThreadWorld>(ranks, options));
 }
 
 }  // namespace tacit

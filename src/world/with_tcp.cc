@@ -7,11 +7,13 @@
 
 namespace tacit {
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
 World World::tcp(TcpOptions tcp, WorldOptions options) {
+  MakeComm make_comm = own_collectives(options, "TCP");
   tcp.limits = options.limits;
   tcp.lost_after = options.lost_after;
   const std::string name = tcp.key ? "tcp+tls" : "tcp";
-  return World(make_process_world(open_tcp(std::move(tcp)), name, std::move(options)));
+  return World(make_process_world(open_tcp(std::move(tcp)), name, std::move(make_comm)));
 }
 
 }  // namespace tacit

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "support/program.h"
 
@@ -59,6 +60,16 @@ TEST_F(Bench, MeasuresAnAllReduceAndPrintsJson) {
   EXPECT_EQ(rows[0].at("bytes"), 4096);
   EXPECT_GT(rows[0].at("seconds"), 0);
   EXPECT_TRUE(rows[0].at("beside").empty());
+}
+
+TEST_F(Bench, ProcessesAreMeasuredWithEncryptionAndWithout) {
+  for (const auto& [option, security] :
+       {std::pair{"--tls", "TLS 1.3"}, {"--insecure-plaintext", "plaintext"}}) {
+    const auto row = json(std::string("bench allreduce --world tcp --sizes 4KiB --json ") + option).at(0);
+    EXPECT_EQ(row.at("world"), "tcp");
+    EXPECT_EQ(row.at("security"), security);
+    EXPECT_GT(row.at("seconds"), 0);
+  }
 }
 
 TEST_F(Bench, SizesAreBytesOrHaveABinaryOrADecimalUnit) {

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What every transport must do. A new transport adds one row.
+// What every transport must do. Each test is a body that all ranks run, so that they may be threads or processes; a new
+// transport adds one row to all_transports().
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
-#include "support/on_every_rank.h"
-#include "support/tcp_fabric.h"
+#include "conformance/transports.h"
 #include "tacit/core/error.h"
 
 namespace tacit::test {
 namespace {
-
-struct TransportCase {
-  std::string name;
-  MakeFabric make;
-};
-void PrintTo(const TransportCase& c, std::ostream* os) { *os << c.name; }
-
-std::vector<TransportCase> all_transports() {
-  return {{"inproc",
-           [](int ranks, WaitLimits limits) {
-             return std::make_unique<InprocTestFabric>(ranks, std::move(limits));
-           }},
-          {"tcp",
-           [](int ranks, const WaitLimits& limits) {
-             return std::make_unique<TcpTestFabric>(ranks, limits, std::nullopt);
-           }},
-          {"tcp_tls", [](int ranks, const WaitLimits& limits) {
-             return std::make_unique<TcpTestFabric>(ranks, limits, JobKey::random());
-           }}};
-}
 
 constexpr std::size_t kSmall = 100;                  // below every transport's eager limit
 constexpr std::size_t kLarge = 3 * 1024 * 1024 + 7;  // above it
@@ -51,7 +31,7 @@ std::vector<std::byte> pattern(std::size_t size, int seed) {
 class EndpointConformance : public ::testing::TestWithParam<TransportCase> {
  protected:
   void on_every_rank(int ranks, const std::function<void(Endpoint&)>& body) {
-    on_every_endpoint(GetParam().make, ranks, body);
+    GetParam().run(ranks, test_limits(), [&](TestRank& me) { body(me.endpoint); });
   }
 };
 
@@ -238,49 +218,57 @@ TEST_P(EndpointConformance, SeveralTasksOfARankMayUseItAtOnce) {
 }
 
 TEST_P(EndpointConformance, AWaitPastItsLimitNamesRankPeerAndExchange) {
-  const auto fabric = GetParam().make(2, {Seconds(0.2), Seconds(20), nullptr});
-  std::vector<std::byte> in(kSmall);
-  try {
-    fabric->endpoint(0).irecv(1, tag(17, 2), in)->wait();
-    FAIL() << "nothing was sent";
-  } catch (const Timeout& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 0 waits for rank 1 in exchange 17, part 2"),
-              std::string::npos)
-        << error.what();
-  }
+  GetParam().run(2, {Seconds(0.2), Seconds(20), nullptr}, [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    std::vector<std::byte> in(kSmall);
+    if (ep.rank() == 1) return (void)ep.irecv(kAnyRank, tag(99), in)->wait();  // stays until rank 0 is done
+    try {
+      ep.irecv(1, tag(17, 2), in)->wait();
+      ADD_FAILURE() << "nothing was sent";
+    } catch (const Timeout& error) {
+      EXPECT_NE(std::string(error.what()).find("rank 0 waits for rank 1 in exchange 17, part 2"),
+                std::string::npos)
+          << error.what();
+    }
+    ep.isend(1, tag(99), {})->wait();
+  });
 }
 
 TEST_P(EndpointConformance, AStallIsReportedWhileTheWaitGoesOn) {
   std::mutex mutex;
-  std::vector<std::string> lines;
+  std::string said;  // every line; a transport may say more than that one waits
+  const auto all_said = [&] {
+    const std::lock_guard lock(mutex);
+    return said;
+  };
+  const std::string complaint = "rank 0 waits for rank 1 in exchange 5";
   const auto report = [&](const std::string& line) {
     const std::lock_guard lock(mutex);
-    lines.push_back(line);
+    said += line + "\n";
   };
-  const auto fabric = GetParam().make(2, {Seconds(60), Seconds(0.05), report});
-  run_ranks(2, [&](int rank) {
-    Endpoint& ep = fabric->endpoint(rank);
+  GetParam().run(2, {Seconds(60), Seconds(0.05), report}, [&](TestRank& me) {
+    Endpoint& ep = me.endpoint;
     std::vector<std::byte> in(kSmall);
-    if (rank == 0) return (void)ep.irecv(1, tag(5), in)->wait();
-    for (;;) {  // until rank 0 has complained: no time is assumed
-      {
-        const std::lock_guard lock(mutex);
-        if (!lines.empty()) break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ep.rank() == 1) {  // answers once rank 0 has complained: no time is assumed
+      ep.irecv(kAnyRank, tag(99), {})->wait();
+      return (void)ep.isend(0, tag(5), in)->wait();
     }
-    ep.isend(0, tag(5), in)->wait();
+    run_ranks(2, [&](int task) {
+      if (task == 0) return (void)ep.irecv(1, tag(5), in)->wait();
+      while (all_said().find(complaint) == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ep.isend(1, tag(99), {})->wait();
+    });
   });
-  EXPECT_NE(lines.at(0).find("rank 0 waits for rank 1 in exchange 5"), std::string::npos) << lines.at(0);
 }
 
 TEST_P(EndpointConformance, WhoWaitsForALostPeerLearnsWhichAndWhy) {
-  const auto fabric = GetParam().make(3, test_limits());
-  run_ranks(3, [&](int rank) {
-    if (rank == 2) return fabric->leave(2, true, "its disk burned");
+  GetParam().run(3, test_limits(), [](TestRank& me) {
+    const int rank = me.endpoint.rank();
+    if (rank == 2) return me.leave(true, "its disk burned");
     std::vector<std::byte> in(kSmall);
     try {
-      fabric->endpoint(rank).irecv(rank == 0 ? 2 : kAnyRank, tag(), in)->wait();
+      me.endpoint.irecv(rank == 0 ? 2 : kAnyRank, tag(), in)->wait();
       ADD_FAILURE() << "nothing was sent";
     } catch (const PeerLost& lost) {
       EXPECT_EQ(lost.rank, rank);
@@ -291,38 +279,139 @@ TEST_P(EndpointConformance, WhoWaitsForALostPeerLearnsWhichAndWhy) {
 }
 
 TEST_P(EndpointConformance, WhatAPeerSentBeforeItLeftStillArrives) {
-  const auto fabric = GetParam().make(2, test_limits());
-  fabric->endpoint(1).isend(0, tag(), pattern(kSmall, 9))->wait();
-  fabric->leave(1, false, "its program ended");
-  std::vector<std::byte> in(kSmall);
-  fabric->endpoint(0).irecv(1, tag(), in)->wait();
-  EXPECT_EQ(in, pattern(kSmall, 9));
-  EXPECT_THROW(fabric->endpoint(0).irecv(1, tag(), in)->wait(), PeerLost);
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    if (ep.rank() == 1) {
+      ep.isend(0, tag(), pattern(kSmall, 9))->wait();
+      return me.leave(false, "its program ended");
+    }
+    std::vector<std::byte> in(kSmall);
+    ep.irecv(1, tag(), in)->wait();
+    EXPECT_EQ(in, pattern(kSmall, 9));
+    EXPECT_THROW(ep.irecv(1, tag(), in)->wait(), PeerLost);
+  });
+}
+
+TEST_P(EndpointConformance, ARankThatFailsByItselfIsLostWithItsReason) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    if (ep.rank() == 1) return ep.fail(std::make_exception_ptr(Mismatch("on purpose")));
+    try {
+      ep.irecv(1, tag(), {})->wait();
+      ADD_FAILURE() << "nothing was sent";
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.peer, 1);
+      EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos)
+          << lost.what();
+    }
+  });
+}
+
+TEST_P(EndpointConformance, ALargeSendToAPeerThatLeavesEndsWithALoss) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    if (me.endpoint.rank() == 1) return me.leave(true, "its disk burned");
+    const auto data = pattern(kLarge, 0);
+    try {  // a transport that has taken the bytes along may say that they are sent
+      me.endpoint.isend(1, tag(), data)->wait();
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.peer, 1);
+    }
+    EXPECT_THROW(me.endpoint.irecv(1, tag(1), {})->wait(), PeerLost);
+  });
 }
 
 TEST_P(EndpointConformance, ASenderThatGivesUpALargeMessageIsNotReadAfterwards) {
-  const auto fabric = GetParam().make(2, test_limits());
-  {
-    auto gone = pattern(kLarge, 1);
-    Request dropped = fabric->endpoint(0).isend(1, tag(), gone);
-    dropped.reset();
-    std::fill(gone.begin(), gone.end(), std::byte{0});
-  }
-  const auto kept = pattern(kSmall, 2);
-  fabric->endpoint(0).isend(1, tag(), kept)->wait();
-  std::vector<std::byte> in(kLarge);
-  std::size_t size = fabric->endpoint(1).irecv(0, tag(), in)->wait().data.size();
-  if (size == kLarge) {  // it was under way; then it is whole
-    EXPECT_EQ(in, pattern(kLarge, 1));
-    size = fabric->endpoint(1).irecv(0, tag(), in)->wait().data.size();
-  }
-  EXPECT_EQ(size, kSmall);
+  on_every_rank(2, [](Endpoint& ep) {
+    if (ep.rank() == 0) {
+      auto gone = pattern(kLarge, 1);
+      Request dropped = ep.isend(1, tag(), gone);
+      dropped.reset();
+      std::fill(gone.begin(), gone.end(), std::byte{0});
+      return (void)ep.isend(1, tag(), pattern(kSmall, 2))->wait();
+    }
+    std::vector<std::byte> in(kLarge);
+    std::size_t size = ep.irecv(0, tag(), in)->wait().data.size();
+    if (size == kLarge) {  // it was under way; then it is whole
+      EXPECT_EQ(in, pattern(kLarge, 1));
+      size = ep.irecv(0, tag(), in)->wait().data.size();
+    }
+    EXPECT_EQ(size, kSmall);
+  });
+}
+
+TEST_P(EndpointConformance, LargeMessagesThatNobodyAskedForYetAreKeptInOrder) {
+  constexpr int kMessages = 5;
+  on_every_rank(3, [](Endpoint& ep) {
+    std::vector<std::vector<std::byte>> out;
+    std::vector<Request> sends;
+    for (int i = 0; i < kMessages; ++i) out.push_back(pattern(kLarge, 10 * ep.rank() + i));
+    for (int peer = 0; peer < 3; ++peer)
+      for (const auto& each : out) sends.push_back(ep.isend(peer, tag(), each));
+    std::vector<std::byte> in(kLarge);
+    for (int peer = 2; peer >= 0; --peer)
+      for (int i = 0; i < kMessages; ++i) {
+        ep.irecv(peer, tag(), in)->wait();
+        EXPECT_EQ(in, pattern(kLarge, 10 * peer + i));
+      }
+    for (const Request& each : sends) each->wait();
+  });
+}
+
+TEST_P(EndpointConformance, AReceiveThatIsDroppedHalfwayNeitherTearsNorReordersMessages) {
+  constexpr int kRounds = 10;
+  on_every_rank(2, [](Endpoint& ep) {
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      const auto first = pattern(kLarge, 1);
+      const auto second = pattern(kLarge, 2);
+      if (ep.rank() == 0) {
+        const Request a = ep.isend(1, tag(round), first);
+        const Request b = ep.isend(1, tag(round), second);
+        a->wait();
+        b->wait();
+        continue;
+      }
+      std::vector<std::byte> scratch(kLarge);
+      {
+        const Request dropped = ep.irecv(0, tag(round), scratch);
+        dropped->ready_by(ep.clock().now() + Seconds(0.0001 * round));
+      }
+      std::fill(scratch.begin(), scratch.end(), std::byte{0});
+      std::vector<std::byte> in(kLarge);
+      ep.irecv(0, tag(round), in)->wait();
+      if (in != second) {  // the dropped receive had not taken the first one
+        EXPECT_EQ(in, first);
+        ep.irecv(0, tag(round), in)->wait();
+      }
+      EXPECT_EQ(in, second);
+      EXPECT_EQ(scratch, std::vector<std::byte>(kLarge)) << "a dropped receive's buffer was written to";
+    }
+  });
+}
+
+TEST_P(EndpointConformance, AnInterruptEndsTheWaitsOfItsRank) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    if (ep.rank() == 1) {
+      try {
+        ep.irecv(kAnyRank, tag(99), {})->wait();  // stays until rank 0 is done
+      } catch (const Interrupted&) {              // where all ranks are in one process
+      }
+      return;
+    }
+    run_ranks(3, [&](int task) {
+      if (task == 2) return me.interrupt();
+      EXPECT_THROW(ep.irecv(task == 0 ? 1 : kAnyRank, tag(), {})->wait(), Interrupted);
+    });
+    EXPECT_TRUE(ep.irecv(1, tag(), {})->ready_by(ep.clock().now()));  // from now on, too
+    ep.isend(1, tag(99), {})->wait();
+  });
 }
 
 TEST_P(EndpointConformance, ARankThatDoesNotExistIsABug) {
-  const auto fabric = GetParam().make(2, test_limits());
-  EXPECT_THROW(fabric->endpoint(0).isend(2, tag(), {}), Bug);
-  EXPECT_THROW(fabric->endpoint(0).irecv(-2, tag(), {}), Bug);
+  on_every_rank(2, [](Endpoint& ep) {
+    EXPECT_THROW(ep.isend(2, tag(), {}), Bug);
+    EXPECT_THROW(ep.irecv(-2, tag(), {}), Bug);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EndpointConformance, ::testing::ValuesIn(all_transports()),

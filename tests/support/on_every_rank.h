@@ -22,6 +22,7 @@ class TestFabric {
   virtual ~TestFabric() = default;
   virtual Endpoint& endpoint(int rank) = 0;
   virtual void leave(int rank, bool failed, const std::string& why) = 0;
+  virtual void interrupt(int rank) = 0;  // or all of them
 };
 using MakeFabric = std::function<std::unique_ptr<TestFabric>(int ranks, WaitLimits limits)>;
 
@@ -32,6 +33,7 @@ class InprocTestFabric final : public TestFabric {
   void leave(int rank, bool failed, const std::string& why) override {
     fabric_.leave(rank, failed ? InprocFabric::Leave::kFailed : InprocFabric::Leave::kDone, why);
   }
+  void interrupt(int) override { fabric_.interrupt(); }
 
  private:
   InprocFabric fabric_;
@@ -54,9 +56,37 @@ inline void run_ranks(int ranks, const std::function<void(int)>& body) {
   if (first) std::rethrow_exception(first);
 }
 
-inline void on_every_endpoint(const MakeFabric& make, int ranks, const std::function<void(Endpoint&)>& body) {
-  const auto fabric = make(ranks, test_limits());
-  run_ranks(ranks, [&](int rank) { body(fabric->endpoint(rank)); });
+// One rank of a conformance test, wherever it is.
+struct TestRank {
+  Endpoint& endpoint;
+  std::function<void(bool failed, const std::string& why)> leave;
+  std::function<void()> interrupt;
+};
+using RankBody = std::function<void(TestRank&)>;
+// Runs the body for so many ranks, waits for all, and fails the test where one of them throws or fails. The body is all that
+// a rank knows: ranks may be threads of this process or processes of their own. A rank whose body ends leaves.
+using RunRanks = std::function<void(int ranks, const WaitLimits& limits, const RankBody& body)>;
+
+inline void run_and_leave(TestRank rank, const RankBody& body) {
+  try {
+    body(rank);
+  } catch (const std::exception& error) {
+    rank.leave(true, error.what());
+    throw;
+  }
+  rank.leave(false, "its test ended");
+}
+
+inline RunRanks as_threads(const MakeFabric& make) {
+  return [make](int ranks, const WaitLimits& limits, const RankBody& body) {
+    const auto fabric = make(ranks, limits);
+    run_ranks(ranks, [&](int rank) {
+      run_and_leave({fabric->endpoint(rank),
+                     [&, rank](bool failed, const std::string& why) { fabric->leave(rank, failed, why); },
+                     [&, rank] { fabric->interrupt(rank); }},
+                    body);
+    });
+  };
 }
 
 // Collectives over threads; what the fabric counted is in each Comm's ledger.

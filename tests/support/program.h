@@ -36,9 +36,11 @@ inline std::string slurp(const fs::path& file) {
 class Cli : public ::testing::Test {
  protected:
   // Runs `tacit ARGS` in the test's own folder.
-  Result tacit(const std::string& args) {
+  Result tacit(const std::string& args) { return run("'" TACIT_PROGRAM "' " + args); }
+  // The same for any program.
+  Result run(const std::string& words) {
     const std::string command =
-        "cd '" + dir_.path().string() + "' && exec '" TACIT_PROGRAM "' " + args + " >out 2>err </dev/null";
+        "cd '" + dir_.path().string() + "' && exec " + words + " >out 2>err </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(dir_.path() / "out"),
             slurp(dir_.path() / "err")};

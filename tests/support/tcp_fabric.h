@@ -15,8 +15,13 @@ namespace tacit::test {
 // Ranks that talk over loopback sockets, all in this process.
 class TcpTestFabric final : public TestFabric {
  public:
-  TcpTestFabric(int ranks, const WaitLimits& limits, std::optional<JobKey> key)
-      : fabrics_(static_cast<std::size_t>(ranks)) {
+  struct Kind {
+    bool encrypted = false;
+    bool share_memory = false;
+  };
+  TcpTestFabric(int ranks, const WaitLimits& limits, Kind kind) : fabrics_(static_cast<std::size_t>(ranks)) {
+    std::optional<JobKey> key;
+    if (kind.encrypted) key = JobKey::random();
     run_ranks(ranks, [&](int rank) {
       TcpOptions options;
       options.rank = rank;
@@ -24,9 +29,11 @@ class TcpTestFabric final : public TestFabric {
       options.rendezvous = "file://" + (folder_.path() / "meet").string();
       options.key = key;
       options.local_ranks = ranks;
+      options.share_memory = kind.share_memory;
       options.lost_after = Seconds(60);  // sanitizers on a busy machine are slow
       options.limits = limits;
       fabrics_[static_cast<std::size_t>(rank)] = open_tcp(std::move(options));
+      if (kind.share_memory) settle(fabrics_[static_cast<std::size_t>(rank)]->endpoint());
     });
   }
   ~TcpTestFabric() override {
@@ -38,8 +45,19 @@ class TcpTestFabric final : public TestFabric {
   void leave(int rank, bool failed, const std::string& why) override {
     fabrics_[static_cast<std::size_t>(rank)]->leave({failed, why, kAnyRank});
   }
+  void interrupt(int rank) override { fabrics_[static_cast<std::size_t>(rank)]->interrupt(); }
 
  private:
+  // Ranks find out beside everything else whether they can read each other's memory. Who has had an answer from a peer
+  // knows it of that peer, because connections keep the order. The tests use other lanes.
+  static void settle(Endpoint& me) {
+    for (const std::uint32_t round : {0U, 1U}) {
+      const Tag tag(Tag::Channel::kReply, Tag::Lane::kBackground, round);
+      for (int peer = 0; peer < me.size(); ++peer) me.isend(peer, tag, {})->wait();
+      for (int peer = 0; peer < me.size(); ++peer) me.irecv(peer, tag, {})->wait();
+    }
+  }
+
   TempDir folder_;
   std::vector<std::unique_ptr<Fabric>> fabrics_;
 };

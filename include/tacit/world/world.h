@@ -31,6 +31,9 @@ class Process {
 struct WorldOptions {
   WaitLimits limits;
   AllReduce all_reduce = AllReduce::kAuto;
+  // MPI's own collectives in place of Tacit's, where the world is MPI; others refuse it. The ledger does not see them, and
+  // MPI decides how sums are rounded.
+  bool native_collectives = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
 };
 

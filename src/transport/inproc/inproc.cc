@@ -52,7 +52,7 @@ class InprocFabric::Hub {
   void wait(int rank, int peer, Tag tag, const Done& done) {
     const auto over = [&] { return done() || hopeless(peer); };
     Gate::Patience patience = patience_;
-    wait_within(limits_, clock_, rank, peer, tag, [&](Deadline deadline) {
+    wait_within(limits_, clock_, MessageWait{rank, peer, tag}, [&](Deadline deadline) {
       const bool ended = box(rank).gate.wait_until(over, patience, deadline);
       patience = {};
       return ended;

@@ -23,6 +23,10 @@ constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;
 constexpr std::size_t kMostCopied = std::size_t{4} << 20U;
 constexpr std::size_t kMostGathered = 16;  // messages per call to the kernel
 
+std::string broken(const std::string& why) {
+  return "its connection broke (" + why + "): its process ended or was killed, or the network was cut";
+}
+
 }  // namespace
 
 // A frame that did not fit into the kernel's buffer at once.
@@ -124,10 +128,9 @@ void Connection::read_some(const std::atomic<bool>* own, Found& found) {
       const Result result = stream_->read(rest, stage, count);
       if (result == Result::kAgain) return;
       if (result != Result::kDone) {
-        const std::string why = stream_->read_why();
         found.lost = result == Result::kClosed
                          ? "its connection closed without a goodbye: its process ended or was killed"
-                         : "its connection broke: " + why;
+                         : broken(stream_->read_why());
         return;
       }
       total += count;
@@ -216,8 +219,7 @@ Request Connection::send(Tag tag, ConstBytes data) {
       const FrameHeaderBytes head = encode(header);
       const std::array<ConstBytes, 2> parts{ConstBytes(head), data};
       const Result result = stream_->write(parts, count);
-      if (result == Result::kFailed || result == Result::kClosed)
-        found.lost = "its connection broke: " + stream_->write_why();
+      if (result == Result::kFailed || result == Result::kClosed) found.lost = broken(stream_->write_why());
       if (result == Result::kAgain) writing_.store(true);
       if (count > 0) last_sent_.store(clock_.now().count());
     }
@@ -273,8 +275,7 @@ std::string Connection::write_some(const std::atomic<bool>* own, Found& found) {
     const Result result = stream_->write(parts, count);
     if (count > 0) last_sent_.store(clock_.now().count());
     written(count, own, found);
-    if (result == Result::kFailed || result == Result::kClosed)
-      return "its connection broke: " + stream_->write_why();
+    if (result == Result::kFailed || result == Result::kClosed) return broken(stream_->write_why());
     if (result == Result::kAgain) return {};
     if (queue_.empty()) {
       writing_.store(false);

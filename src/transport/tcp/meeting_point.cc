@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -40,7 +41,7 @@ MeetingPoint parse_meeting_point(const std::string& text) {
       host.resize(colon);
       if (host.size() > 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
-      return {std::move(host), std::move(port), {}};
+      if (host.find_first_of("[]") == std::string::npos) return {std::move(host), std::move(port), {}};
     }
   }
   throw InvalidConfig("'" + text + "' is not a place to meet; " + kShape);
@@ -99,9 +100,9 @@ void write_meeting_file(const std::filesystem::path& file, const std::string& jo
 
 std::optional<MeetingPoint> read_meeting_file(const std::filesystem::path& file, const std::string& job) {
   std::ifstream in(file);
-  std::string line;
-  if (!in || !std::getline(in, line) || line.size() > 1024) return std::nullopt;
-  std::istringstream words(line);
+  std::array<char, 1024> line{};  // of whatever file the user named
+  if (!in.getline(line.data(), line.size())) return std::nullopt;
+  std::istringstream words(line.data());
   std::string magic;
   std::string whose;
   MeetingPoint point;

@@ -21,6 +21,7 @@ bool read_memory(std::uint32_t process, std::uint64_t address, Bytes into) {
   for (std::size_t at = 0; at < into.size();) {
     const std::size_t count = std::min(kPiece, into.size() - at);
     const iovec here{into.data() + at, count};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process, never followed here
     const iovec there{reinterpret_cast<void*>(address + at), count};
     const ssize_t got = ::process_vm_readv(static_cast<pid_t>(process), &here, 1, &there, 1, 0);
     if (got <= 0) return false;

@@ -36,6 +36,10 @@ Reception::Reception(boost::asio::io_context& io, tcp::acceptor acceptor, Lobby 
 }
 
 Reception::~Reception() {
+  // Handlers keep guests alive until they run; whoever is late must not have to wait for that.
+  while (!guests_.empty())
+    send_away(std::shared_ptr<Guest>(guests_.begin()->second),
+              "the ranks of this job have met, and nobody is missing");
   *here_ = false;
   if (sent_away_ > kMostReports)
     settings_.report("rank " + std::to_string(lobby_.host()) + ": " +
@@ -145,7 +149,8 @@ void Reception::send_away(const std::shared_ptr<Guest>& guest, const std::string
     (void)guest->stream->write(parts, count);
   }
   guest->stream->finish_writing();
-  guest->stream->socket().cancel();
+  boost::system::error_code ignored;
+  guest->stream->socket().close(ignored);
   accept_next();
 }
 

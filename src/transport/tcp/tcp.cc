@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
+#include "transport/departure.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
@@ -87,9 +87,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool spin(int peer, const std::atomic<bool>& done);
 
   void keep_house(const std::stop_token& token);
-  void look_after_peers(Seconds now);
+  void look_after_peers(Seconds now, bool judge);
   void report_chain(Seconds now);
-  WaitState longest_wait(Seconds now);
 
   const TcpOptions options_;
   const int spins_;
@@ -111,15 +110,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::vector<Departure> departures_ TACIT_GUARDED_BY(mutex_);
   std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
 
-  struct NamedWait {
-    int peer;
-    Tag tag;
-    Seconds since;
-  };
-  Mutex waits_mutex_;
-  std::list<NamedWait> waits_ TACIT_GUARDED_BY(waits_mutex_);         // of this rank, oldest first
-  std::vector<WaitState> peers_wait_ TACIT_GUARDED_BY(waits_mutex_);  // as heartbeats told
-  Seconds chain_mark_;                                                // the housekeeper's
+  WaitBook waits_;
+  Seconds chain_mark_;  // the housekeeper's
 
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;
@@ -140,7 +132,7 @@ TcpFabric::TcpFabric(TcpOptions options)
       inbox_(options_.rank, ledger_, *this),
       presence_(static_cast<std::size_t>(options_.size)),
       departures_(static_cast<std::size_t>(options_.size)),
-      peers_wait_(static_cast<std::size_t>(options_.size)),
+      waits_(options_.size),
       chain_mark_(options_.limits.stall) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
@@ -167,6 +159,7 @@ TcpFabric::~TcpFabric() {
   housekeeper_.request_stop();
   reactor_.end_idle();
   housekeeper_.join();
+  inbox_.clear();  // offers answer through their connections
 }
 
 // --- what ranks do
@@ -262,24 +255,10 @@ void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
   if (done.load()) return;
   const Seconds since = clock_.now();
   if (!spin(peer, done)) {
-    std::list<NamedWait>::iterator note;
-    {
-      const MutexLock lock(waits_mutex_);
-      note = waits_.insert(waits_.end(), {peer, tag, since});
-    }
+    const WaitBook::Entry entry(waits_, peer, tag, since);
     const auto over = [&] { return done.load() || hopeless(peer); };
-    const auto forget = [&] {
-      const MutexLock lock(waits_mutex_);
-      waits_.erase(note);
-    };
-    try {
-      wait_within(options_.limits, clock_, rank(), peer, tag,
-                  [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
-    } catch (...) {
-      forget();
-      throw;
-    }
-    forget();
+    wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
+                [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
   }
   if (!done.load()) give_up(peer, tag, since);
 }
@@ -294,13 +273,9 @@ void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
   const int gone = peer == kAnyRank ? failed_.load() : peer;
   const MutexLock lock(mutex_);
-  const Departure& departure = departures_[static_cast<std::size_t>(gone)];
-  const std::string wait = " (" + describe_wait(rank(), peer, tag) + ", since " +
-                           std::to_string((clock_.now() - since).count()) + " s)";
-  const int culprit = departure.culprit;
-  if (culprit >= 0 && culprit < size() && culprit != rank() && culprit != gone)
-    throw PeerLost(rank(), culprit, "so says rank " + std::to_string(gone) + ": " + departure.why + wait);
-  throw PeerLost(rank(), gone, departure.why + wait);
+  throw loss(
+      rank(), gone, departures_[static_cast<std::size_t>(gone)],
+      describe_wait(rank(), peer, tag) + ", for " + std::to_string((clock_.now() - since).count()) + " s");
 }
 
 void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
@@ -325,9 +300,7 @@ bool TcpFabric::mark(int peer, Presence how, Departure departure) {
 
 void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {
   if (header.type == FrameType::kHeartbeat) {
-    const WaitState wait = decode_wait(payload);
-    const MutexLock lock(waits_mutex_);
-    peers_wait_[static_cast<std::size_t>(peer)] = wait;
+    waits_.tell(peer, decode_wait(payload));
   } else if (header.type == FrameType::kGoodbye) {
     Departure departure = decode_departure(payload);
     mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
@@ -348,8 +321,7 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 void TcpFabric::keep_house(const std::stop_token& token) {
   Seconds next = clock_.now() + beat_;
   Seconds slept_from = clock_.now();
-  Seconds away{
-      0};  // how long we could not have heard anybody: this machine slept, or this process was stopped
+  Seconds away = -kNever;  // when we last could not have heard anybody: the machine slept, or we were stopped
   while (!token.stop_requested()) {
     {
       std::unique_lock lock(stop_mutex_);
@@ -363,18 +335,17 @@ void TcpFabric::keep_house(const std::stop_token& token) {
     if (now < next) continue;
     next = now + beat_;
     report_chain(now);
-    if (now - away >= options_.lost_after) away = Seconds(0);
-    if (away == Seconds(0)) look_after_peers(now);
+    look_after_peers(now, now - away >= options_.lost_after);
   }
 }
 
-void TcpFabric::look_after_peers(Seconds now) {
-  const Payload beat = encode(longest_wait(now));
+void TcpFabric::look_after_peers(Seconds now, bool judge) {
+  const Payload beat = encode(waits_.longest(now));
   for (int peer = 0; peer < size(); ++peer) {
     Connection* c = connection(peer);
     if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
     if (!left_.load() && c->idle()) c->send_control({FrameType::kHeartbeat}, beat);
-    if (now - c->last_heard() < options_.lost_after) continue;
+    if (!judge || now - c->last_heard() < options_.lost_after) continue;
     c->advance(nullptr);  // what it said may lie in the kernel
     const Seconds silent = clock_.now() - c->last_heard();
     if (silent < options_.lost_after) continue;
@@ -384,27 +355,20 @@ void TcpFabric::look_after_peers(Seconds now) {
   }
 }
 
-WaitState TcpFabric::longest_wait(Seconds now) {
-  const MutexLock lock(waits_mutex_);
-  const auto named =
-      std::find_if(waits_.begin(), waits_.end(), [](const NamedWait& w) { return w.peer != kAnyRank; });
-  if (named == waits_.end()) return {};
-  return {named->peer, named->tag.bits(), static_cast<std::uint64_t>((now - named->since).count() * 1e6)};
-}
-
 // Rank 0 hears of all waits and says which rank all wait for, each time the longest has doubled.
 void TcpFabric::report_chain(Seconds now) {
   if (rank() != 0) return;
-  const WaitState own = longest_wait(now);
-  std::vector<WaitState> waits;
-  {
-    const MutexLock lock(waits_mutex_);
-    peers_wait_[0] = own;
-    waits = peers_wait_;
-  }
+  waits_.tell(0, waits_.longest(now));
+  std::vector<WaitState> waits = waits_.told();
   Seconds longest{0};
-  for (const WaitState& wait : waits)
-    if (wait.peer >= 0) longest = std::max(longest, Seconds(static_cast<double>(wait.microseconds) / 1e6));
+  for (int peer = 0; peer < size(); ++peer) {
+    WaitState& wait = waits[static_cast<std::size_t>(peer)];
+    const Seconds waited(static_cast<double>(wait.microseconds) / 1e6);
+    // A short wait is no link of the chain, and what a rank said before it fell silent is out of date.
+    const bool silent = peer != 0 && now - connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
+    if (silent || waited < options_.limits.stall / 2) wait = {};
+    if (wait.peer >= 0) longest = std::max(longest, waited);
+  }
   if (longest < options_.limits.stall) {
     chain_mark_ = options_.limits.stall;
   } else if (longest >= chain_mark_) {

@@ -86,14 +86,14 @@ SSL_SESSION* TlsContext::make_session(SSL* ssl) const {
 }
 
 const BIO_METHOD* TlsSession::socket_method() {
-  static const BIO_METHOD* const kMethod = [] {
+  static const BIO_METHOD* const shared = [] {
     BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "tacit socket");
     BIO_meth_set_write(method, bio_write);
     BIO_meth_set_read(method, bio_read);
     BIO_meth_set_ctrl(method, bio_control);
     return method;
   }();
-  return kMethod;
+  return shared;
 }
 
 TlsSession::TlsSession(const TlsContext& context, int socket, bool server)

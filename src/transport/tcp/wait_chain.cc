@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "tacit/transport/tag.h"
-
 namespace tacit {
 
 std::string describe_chain(const std::vector<WaitState>& waits) {
@@ -32,6 +30,34 @@ std::string describe_chain(const std::vector<WaitState>& waits) {
     text += ", which";
   }
   return text + " waits for nobody: look at rank " + std::to_string(at);
+}
+
+WaitBook::Entry::Entry(WaitBook& book, int peer, Tag tag, Seconds since) : book_(book) {
+  const MutexLock lock(book_.mutex_);
+  where_ = book_.own_.insert(book_.own_.end(), {peer, tag, since});
+}
+
+WaitBook::Entry::~Entry() {
+  const MutexLock lock(book_.mutex_);
+  book_.own_.erase(where_);
+}
+
+WaitState WaitBook::longest(Seconds now) {
+  const MutexLock lock(mutex_);
+  for (const Entry::Wait& wait : own_)
+    if (wait.peer != kAnyRank)
+      return {wait.peer, wait.tag.bits(), static_cast<std::uint64_t>((now - wait.since).count() * 1e6)};
+  return {};
+}
+
+void WaitBook::tell(int rank, const WaitState& wait) {
+  const MutexLock lock(mutex_);
+  told_[static_cast<std::size_t>(rank)] = wait;
+}
+
+std::vector<WaitState> WaitBook::told() {
+  const MutexLock lock(mutex_);
+  return told_;
 }
 
 }  // namespace tacit

@@ -2,9 +2,13 @@
 // Who waits for whom, so that the one all wait for is named.
 #pragma once
 
+#include <list>
 #include <string>
 #include <vector>
 
+#include "tacit/core/clock.h"
+#include "tacit/core/mutex.h"
+#include "tacit/transport/tag.h"
 #include "transport/tcp/messages.h"
 
 namespace tacit {
@@ -12,5 +16,39 @@ namespace tacit {
 // The chain that begins at the rank with the longest wait: "rank 3 waits for rank 1 (all-reduce 7, part 0, 31 s), which
 // waits for rank 2 (...), which waits for nobody: look at rank 2". Empty where nobody waits. `waits` is by rank.
 std::string describe_chain(const std::vector<WaitState>& waits);
+
+// The waits of this rank, and those that the others' heartbeats told of. Threads: any.
+class WaitBook {
+ public:
+  explicit WaitBook(int ranks) : told_(static_cast<std::size_t>(ranks)) {}
+
+  // A wait of this rank, as long as it lives.
+  class Entry {
+   public:
+    Entry(WaitBook& book, int peer, Tag tag, Seconds since);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    friend class WaitBook;
+    struct Wait {
+      int peer;
+      Tag tag;
+      Seconds since;
+    };
+    WaitBook& book_;
+    std::list<Wait>::iterator where_;
+  };
+
+  WaitState longest(Seconds now);  // of this rank, for a named peer
+  void tell(int rank, const WaitState& wait);
+  std::vector<WaitState> told();  // by rank
+
+ private:
+  Mutex mutex_;
+  std::list<Entry::Wait> own_ TACIT_GUARDED_BY(mutex_);  // oldest first
+  std::vector<WaitState> told_ TACIT_GUARDED_BY(mutex_);
+};
 
 }  // namespace tacit

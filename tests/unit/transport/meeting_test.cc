@@ -55,8 +55,9 @@ TEST(MeetingPoints, AreAddressesOrFiles) {
   EXPECT_EQ(six.host, "fd00::1");
   EXPECT_EQ(six.text(), "[fd00::1]:80");
   EXPECT_EQ(parse_meeting_point("file:///tmp/meet").file, "/tmp/meet");
-  for (const char* bad : {"", "node:80", "tcp://", "tcp://node", "tcp://:80", "tcp://node:", "tcp://node:0",
-                          "tcp://node:65536", "tcp://node:8o", "file://", "http://node:80"})
+  for (const char* bad :
+       {"", "node:80", "tcp://", "tcp://node", "tcp://:80", "tcp://node:", "tcp://node:0", "tcp://node:65536",
+        "tcp://node:8o", "file://", "http://node:80", "tcp://[]:80", "tcp://[[::1]]:80", "tcp://[::1:80"})
     EXPECT_THROW(parse_meeting_point(bad), InvalidConfig) << bad;
 }
 
@@ -75,6 +76,7 @@ TEST(MeetingFiles, AreReadByTheirJobAlone) {
     std::ofstream(file, std::ios::trunc) << bad << "\n";
     EXPECT_FALSE(read_meeting_file(file, "job")) << bad;
   }
+  EXPECT_FALSE(read_meeting_file("/dev/zero", "job"));  // a file without end
   EXPECT_THROW(write_meeting_file(folder.path() / "none" / "meet", "job", "h", 1), InvalidConfig);
 }
 

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, FoundLaunch,
     ::testing::Values(
         FoundCase{"tacit", with(kTacit, {{"TACIT_LOCAL_SIZE", "2"}}), Kind::kTcp, 2,
-                  "4 ranks over TCP without encryption, as TACIT_RANK and TACIT_SIZE say (tacit launch)"},
+                  "4 ranks over TCP on this machine only, as there is no job key, as TACIT_RANK and "
+                  "TACIT_SIZE say (tacit launch)"},
         FoundCase{"tacit_with_key", with(kTacit, {{"TACIT_KEY_FD", "7"}}), Kind::kTcp, 0,
                   "4 ranks over TCP with TLS, as TACIT_RANK and TACIT_SIZE say (tacit launch)"},
         FoundCase{"mpirun", with(kMpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}}), Kind::kMpi, 3,
@@ -99,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
         FoundCase{"srun_with_pmi2", with(kSrun, {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}}), Kind::kMpi, 0,
                   "4 ranks over MPI, as SLURM_PROCID and SLURM_STEP_NUM_TASKS say (srun)"},
         FoundCase{"torchrun", with(kTorchrun, {{"LOCAL_WORLD_SIZE", "4"}}), Kind::kTcp, 4,
-                  "4 ranks over TCP without encryption, as RANK and WORLD_SIZE say (torchrun)"},
+                  "4 ranks over TCP on this machine only, as there is no job key, as RANK and WORLD_SIZE say "
+                  "(torchrun)"},
         // mpirun starts its helpers with srun, one per machine.
         FoundCase{"mpirun_in_a_step",
                   with(kMpirun, with(kSrun, {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}})),
@@ -110,12 +112,16 @@ INSTANTIATE_TEST_SUITE_P(
         // One launcher per machine, each a task of srun.
         FoundCase{"torchrun_in_a_step", with(kTorchrun, with(kSrun, {{"SLURM_STEP_NUM_TASKS", "3"}})),
                   Kind::kTcp, 0,
-                  "4 ranks over TCP without encryption, as RANK and WORLD_SIZE say (torchrun)"},
+                  "4 ranks over TCP on this machine only, as there is no job key, as RANK and WORLD_SIZE say "
+                  "(torchrun)"},
         FoundCase{"tacit_in_a_step", with(kTacit, with(kSrun, {{"SLURM_STEP_NUM_TASKS", "3"}})), Kind::kTcp,
-                  0, "4 ranks over TCP without encryption, as TACIT_RANK and TACIT_SIZE say (tacit launch)"},
+                  0,
+                  "4 ranks over TCP on this machine only, as there is no job key, as TACIT_RANK and "
+                  "TACIT_SIZE say (tacit launch)"},
         // Equal sizes contradict nothing, and the innermost launcher counts.
         FoundCase{"tacit_and_mpirun_of_one_size", with(kTacit, kMpirun), Kind::kTcp, 0,
-                  "4 ranks over TCP without encryption, as TACIT_RANK and TACIT_SIZE say (tacit launch)"},
+                  "4 ranks over TCP on this machine only, as there is no job key, as TACIT_RANK and "
+                  "TACIT_SIZE say (tacit launch)"},
         FoundCase{"mpirun_and_torchrun_names_of_one_size", with(kMpirun, kTorchrun), Kind::kMpi, 0,
                   "4 ranks over MPI, as OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say (mpirun)"},
         // Scripts export these for programs of their own.

@@ -41,8 +41,8 @@ Ended run_processes(int ranks, const std::function<void(World::Impl&, Process&)>
   Ended ended{std::vector<Departure>(count), std::vector<std::exception_ptr>(count)};
   InprocFabric fabric(ranks, test_limits());
   run_ranks(ranks, [&](int rank) {
-    const auto world =
-        make_process_world(std::make_unique<OneRank>(fabric, rank, ended.departures), "test", {});
+    const auto world = make_process_world(std::make_unique<OneRank>(fabric, rank, ended.departures), "test",
+                                          own_collectives({}, "test"));
     try {
       world->run([&](Process& me) { body(*world, me); });
     } catch (...) {
@@ -123,7 +123,10 @@ TEST(ProcessWorld, AnInterruptEndsItsWaits) {
 TEST(ProcessWorld, OneThatNeverRanIsLostToItsPeers) {
   std::vector<Departure> departures(2);
   InprocFabric fabric(2, test_limits());
-  { const auto never = make_process_world(std::make_unique<OneRank>(fabric, 1, departures), "test", {}); }
+  {
+    const auto never = make_process_world(std::make_unique<OneRank>(fabric, 1, departures), "test",
+                                          own_collectives({}, "test"));
+  }
   EXPECT_TRUE(departures[1].failed);
   EXPECT_THROW(fabric.endpoint(0).irecv(1, Tag(Tag::Channel::kExchange, Tag::Lane::kTrain, 0), {})->wait(),
                PeerLost);

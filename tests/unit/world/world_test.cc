@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/transport/inproc.h"
 #include "tacit/world/world.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "tacit/core/error.h"
+#include "tacit/transport/inproc.h"
 
 namespace tacit {
 namespace {
@@ -152,6 +152,13 @@ TEST(World, ARankThatFailsBesideABackgroundExchangeDoesNotWaitForWhoWaitsForIt) 
     throw Diverged(0, 0, "on purpose");
   }),
                Diverged);
+}
+
+TEST(World, CollectivesOfATransportThatIsNotThereAreRefused) {
+  WorldOptions options;
+  options.native_collectives = true;
+  EXPECT_THROW(World::threads(2, options), InvalidConfig);
+  EXPECT_THROW(World::tcp({}, options), InvalidConfig);
 }
 
 TEST(World, LessThanOneRankIsRefused) {

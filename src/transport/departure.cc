@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "transport/departure.h"
+
+namespace tacit {
+
+Departure failure(const std::exception_ptr& error) {
+  if (!error) return {true, "it is failing"};
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost& lost) {
+    return {true, lost.what(), lost.peer};
+  } catch (...) {
+    return {true, describe(std::current_exception())};
+  }
+}
+
+PeerLost loss(int rank, int gone, const Departure& how, const std::string& wait) {
+  const std::string why = how.why + " (" + wait + ")";
+  if (how.culprit < 0 || how.culprit == rank || how.culprit == gone) return {rank, gone, why};
+  return {rank, how.culprit, "so says rank " + std::to_string(gone) + ": " + why};
+}
+
+}  // namespace tacit

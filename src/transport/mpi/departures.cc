@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// How ranks leave. A goodbye is a post, so it comes after everything that was posted before; it says how many grants its
+// sender has seen, so that its receiver knows which cargo still comes. A rank drops its fabric with all others, or a few
+// seconds after one has failed: a process that ends takes its MPI with it, and mpirun ends the rest.
+#include <algorithm>
+#include <utility>
+
+#include "transport/departure.h"
+#include "transport/mpi/fabric.h"
+
+namespace tacit {
+
+namespace {
+
+// How long a rank lets others give their account, where it cannot know that they have.
+constexpr Seconds kMoment{1};
+
+}  // namespace
+
+using Kind = PostHeader::Kind;
+
+void MpiFabric::fail(const std::exception_ptr& error) {
+  const MutexLock lock(mutex_);
+  if (left_) return;  // what a failed rank does to its own agents is no cause
+  if (error && !cause_) cause_ = error;
+  Departure how = failure(error);
+  if (error && how.culprit == kAnyRank) how.why = "its agent failed: " + how.why;
+  say_goodbye(how);
+}
+
+void MpiFabric::abandon(const std::exception_ptr& error) {
+  {
+    const MutexLock lock(mutex_);
+    say_goodbye(failure(error));
+  }
+  for (const Seconds limit = clock_.now() + kMoment; clock_.now() < limit;) {
+    const MutexLock lock(mutex_);
+    if (abandoned_ || post_->all_sent()) break;
+    poll();
+  }
+  const MutexLock lock(mutex_);
+  abandoned_ = true;
+}
+
+std::exception_ptr MpiFabric::cause() {
+  const MutexLock lock(mutex_);
+  return cause_;
+}
+
+void MpiFabric::interrupt() {
+  interrupted_.store(true);
+  gate_.wake();
+}
+
+// A peer has left once the last of what it still serves is here.
+bool MpiFabric::settle_goodbyes() {
+  bool settled = false;
+  for (int each = 0; each < size(); ++each) {
+    Peer& peer = peer_at(each);
+    if (!peer.goodbye || (cargo_->expects(each) && clock_.now() < peer.goodbye_at + kMpiFarewell)) continue;
+    mark(each, *peer.goodbye);
+    peer.goodbye.reset();
+    --goodbyes_;
+    settled = true;
+  }
+  return settled;
+}
+
+// The first reason is the true one.
+void MpiFabric::mark(int each, const Departure& how) {
+  Peer& peer = peer_at(each);
+  if (peer.presence.load() != Presence::kHere) return;
+  peer.departure = how;
+  peer.presence.store(how.failed ? Presence::kFailed : Presence::kDone);
+  if (how.failed) failed_.store(each);
+}
+
+void MpiFabric::tell_all(PostHeader header, ConstBytes body) {
+  for (int each = 0; each < size(); ++each) {
+    if (each == rank_) continue;
+    if (header.kind == Kind::kGoodbye) header.number = peer_at(each).grants_got;
+    post_->send(each, header, body);
+  }
+}
+
+void MpiFabric::say_goodbye(const Departure& how) {
+  if (std::exchange(left_, true)) return;
+  mark(rank_, how);
+  gate_.wake();
+  if (abandoned_) return;
+  cargo_->forget_offers();
+  const ConstBytes why = std::as_bytes(std::span(how.why)).first(std::min(how.why.size(), kMostPosted));
+  tell_all(
+      {.kind = Kind::kGoodbye, .culprit = how.culprit, .tag = how.failed ? 1U : 0U, .length = why.size()},
+      why);
+}
+
+void MpiFabric::leave(const Departure& how) {
+  // Sends that were given up leave from copies, and a receive may have been promised one.
+  if (!how.failed) poll_slowly(&MpiFabric::shipped, clock_.now() + kMpiFarewell);
+  const MutexLock lock(mutex_);
+  say_goodbye(how);
+  poll();
+}
+
+bool MpiFabric::poll_slowly(bool (MpiFabric::*over)(), Deadline deadline) {
+  constexpr Seconds kNap{200e-6};
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      poll();
+      if ((this->*over)()) return true;
+    }
+    if (clock_.now() >= deadline) return false;
+    clock_.sleep(kNap);
+  }
+}
+
+bool MpiFabric::parted() {
+  if (abandoned_) return true;
+  const auto gone = [&](const Peer& peer) { return peer.gone || &peer == &peer_at(rank_); };
+  return quiet() && goodbyes_ == 0 && std::all_of(peers_.begin(), peers_.end(), gone);
+}
+
+bool MpiFabric::all_left() const {
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [](const Peer& peer) { return peer.presence.load() != Presence::kHere; });
+}
+
+// Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, those that
+// have not left may never do so, and those that have may not be able to say more.
+bool MpiFabric::part() {
+  {
+    const MutexLock lock(mutex_);
+    if (abandoned_) return false;
+    tell_all({.kind = Kind::kGone}, {});
+  }
+  const Seconds start = clock_.now();
+  Seconds mark_at = limits_.stall;
+  Seconds left_at = kNever;
+  while (!poll_slowly(&MpiFabric::parted, clock_.now() + Seconds(0.1))) {
+    const Seconds now = clock_.now();
+    if (now - start >= limits_.timeout) return false;
+    if (all_left()) left_at = std::min(left_at, now);
+    if (failed_.load() >= 0 && (now - start >= kMpiFarewell || now - left_at >= kMoment)) return false;
+    if (now - start < mark_at) continue;
+    limits_.report("rank " + std::to_string(rank_) + " has ended and waits for the others to end, for " +
+                   std::to_string((now - start).count()) + " s so far");
+    mark_at *= 2;
+  }
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [](const Peer& peer) { return peer.presence.load() == Presence::kDone; });
+}
+
+MpiFabric::~MpiFabric() {
+  leave({true, "it ended without a word"});
+  const bool well = part();
+  const MutexLock lock(mutex_);
+  if (abandoned_ || !quiet()) {
+    // MPI may still use this memory. The process is about to end; the others get a moment to give their account.
+    static_cast<void>(post_.release());
+    static_cast<void>(cargo_.release());
+    clock_.sleep(kMoment);
+    return;
+  }
+  post_->close();
+  if (!well) return;
+  MPI_Comm_free(&comm_);
+  if (library_) library_->finalize();
+}
+
+}  // namespace tacit

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Compiled where the MPI transport is built; without_mpi.cc elsewhere.
+#include <utility>
+
+#include "collectives/mpi/native_comm.h"
+#include "tacit/transport/mpi.h"
+#include "world/backend.h"
+
+namespace tacit {
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
+World World::mpi(WorldOptions options) {
+  const bool native = std::exchange(options.native_collectives, false);
+  MakeComm make_comm = own_collectives(options, "MPI");
+  auto fabric = open_mpi({options.limits});
+  if (native)
+    make_comm = [lanes = make_native_lanes(), limits = options.limits](Endpoint& endpoint, Tasks& tasks,
+                                                                       Tag::Lane lane) {
+      return make_native_comm(lanes, endpoint, tasks, lane, limits);
+    };
+  return World(make_process_world(std::move(fabric), "mpi", std::move(make_comm)));
+}
+
+}  // namespace tacit
