@@ -83,7 +83,7 @@ void train() {
   std::vector<tacit::RankReport> reports(4);
   world.run(
       [&](tacit::Process& me) { tacit::train_rank(me, job, reports[static_cast<std::size_t>(me.rank())]); });
-  const tacit::Summary summary = tacit::summarize(job, reports, "finished");
+  const tacit::Summary summary = tacit::summarize(job.options, reports, "finished");
   std::printf("%s: accuracy %.4f after %lld steps\n", summary.strategy.c_str(), summary.accuracy.value(),
               static_cast<long long>(summary.steps));
 }

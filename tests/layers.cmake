@@ -8,14 +8,15 @@ set(topology_allowed core topology)
 set(runlog_allowed core runlog)
 set(transport_allowed core transport)
 set(collectives_allowed core compress transport topology collectives)
-set(world_allowed ${collectives_allowed} world)
+set(sim_allowed core transport sim)
+set(world_allowed ${collectives_allowed} sim world)
 set(strategy_allowed ${collectives_allowed} strategy)
 set(strategies_allowed ${strategy_allowed} strategies)
 set(train_allowed ${strategy_allowed} world runlog train)
 set(torch_allowed ${train_allowed} strategies torch adapters)
 # Third-party headers and the one folder of src/ that may see each; MPI's is one per layer that has a part over MPI.
-set(foreign "torch/=adapters" "ATen/=adapters" "mpi.h=[a-z]+/mpi" "boost/=transport/tcp" "openssl/=transport/tcp" "hwy/=core"
-            "nlohmann/=runlog" "zlib.h=train")
+set(foreign "torch/=adapters" "ATen/=adapters" "mpi.h=[a-z]+/mpi" "boost/=transport/tcp" "openssl/=transport/tcp"
+            "simgrid/=sim" "toml.hpp=sim" "hwy/=core" "nlohmann/=runlog" "zlib.h=train")
 
 set(bad "")
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/include/tacit/*.h ${SOURCE}/src/*.h ${SOURCE}/src/*.cc)

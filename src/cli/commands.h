@@ -20,6 +20,8 @@ using Action = std::function<int()>;
 int complain(const std::exception_ptr& error);
 
 void add_train(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 // `command` is what stands after `--`; it outlives the parsing.

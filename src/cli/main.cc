@@ -116,6 +116,8 @@ int main(int argc, char** argv) {
   tacit::cli::Action action;
   const std::vector<std::string> command = take_command(argc, argv);
   tacit::cli::add_train(app, action);
+  tacit::cli::add_simulate(app, action);
+  tacit::cli::add_compare(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
   tacit::cli::add_launch(app, action, command);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tacit/core/error.h"
+#include "tacit/core/phantom.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels.cc"
@@ -236,6 +237,12 @@ void check_equal(std::size_t a, std::size_t b) {
   TACIT_CHECK(a == b, "a kernel got views of " + std::to_string(a) + " and " + std::to_string(b) + " floats");
 }
 
+// Whether there is nothing to compute with: phantom.h.
+template <class... Views>
+bool absent(const Views&... views) {
+  return (Phantom::holds(views.data()) || ...);
+}
+
 }  // namespace
 
 void add(ConstFloatView x, FloatView y) { sum(y, x, y); }
@@ -245,40 +252,49 @@ void subtract(ConstFloatView x, FloatView y) { difference(y, x, y); }
 void sum(ConstFloatView a, ConstFloatView b, FloatView out) {
   check_equal(a.size(), b.size());
   check_equal(a.size(), out.size());
+  if (absent(a, b, out)) return;
   HWY_DYNAMIC_DISPATCH(sum)(a.data(), b.data(), out.data(), out.size());
 }
 
 void difference(ConstFloatView a, ConstFloatView b, FloatView out) {
   check_equal(a.size(), b.size());
   check_equal(a.size(), out.size());
+  if (absent(a, b, out)) return;
   HWY_DYNAMIC_DISPATCH(difference)(a.data(), b.data(), out.data(), out.size());
 }
 
-void scale(float a, FloatView y) { HWY_DYNAMIC_DISPATCH(scale)(a, y.data(), y.size()); }
+void scale(float a, FloatView y) {
+  if (absent(y)) return;
+  HWY_DYNAMIC_DISPATCH(scale)(a, y.data(), y.size());
+}
 
 void axpy(float a, ConstFloatView x, FloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return;
   HWY_DYNAMIC_DISPATCH(axpy)(a, x.data(), y.data(), y.size());
 }
 
 void axpby(float a, ConstFloatView x, float b, FloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return;
   HWY_DYNAMIC_DISPATCH(axpby)(a, x.data(), b, y.data(), y.size());
 }
 
 void average(ConstFloatView x, FloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return;
   HWY_DYNAMIC_DISPATCH(average)(x.data(), y.data(), y.size());
 }
 
 void lerp(float w, ConstFloatView x, FloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return;
   HWY_DYNAMIC_DISPATCH(lerp)(w, x.data(), y.data(), y.size());
 }
 
 void stream_copy(ConstBytes from, Bytes to) {
   TACIT_CHECK(from.size() == to.size(), "stream_copy: sizes differ");
-  if (from.empty()) return;
+  if (from.empty() || absent(from, to)) return;
   HWY_DYNAMIC_DISPATCH(stream)
   (reinterpret_cast<const std::uint8_t*>(from.data()), reinterpret_cast<std::uint8_t*>(to.data()),
    from.size());
@@ -286,21 +302,23 @@ void stream_copy(ConstBytes from, Bytes to) {
 
 double dot(ConstFloatView x, ConstFloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return 0;
   return HWY_DYNAMIC_DISPATCH(dot)(x.data(), y.data(), x.size());
 }
 
-double sum_of(ConstFloatView x) { return HWY_DYNAMIC_DISPATCH(sum_of)(x.data(), x.size()); }
+double sum_of(ConstFloatView x) { return absent(x) ? 0 : HWY_DYNAMIC_DISPATCH(sum_of)(x.data(), x.size()); }
 
 double norm2(ConstFloatView x) { return std::sqrt(dot(x, x)); }
 
-double norm1(ConstFloatView x) { return HWY_DYNAMIC_DISPATCH(norm1)(x.data(), x.size()); }
+double norm1(ConstFloatView x) { return absent(x) ? 0 : HWY_DYNAMIC_DISPATCH(norm1)(x.data(), x.size()); }
 
 double distance2(ConstFloatView x, ConstFloatView y) {
   check_equal(x.size(), y.size());
+  if (absent(x, y)) return 0;
   return std::sqrt(HWY_DYNAMIC_DISPATCH(squared_distance)(x.data(), y.data(), x.size()));
 }
 
-float max_abs(ConstFloatView x) { return HWY_DYNAMIC_DISPATCH(max_abs)(x.data(), x.size()); }
+float max_abs(ConstFloatView x) { return absent(x) ? 0 : HWY_DYNAMIC_DISPATCH(max_abs)(x.data(), x.size()); }
 
 bool all_finite(ConstFloatView x) { return std::isfinite(max_abs(x)); }
 
@@ -308,6 +326,7 @@ void sgd_step(const SgdStep& s, ConstFloatView gradient, FloatView velocity, Flo
   const std::size_t n = params.size();
   check_equal(gradient.size(), n);
   check_equal(velocity.size(), s.momentum == 0 ? 0 : n);
+  if (absent(gradient, params)) return;
   if (s.momentum == 0) {
     HWY_DYNAMIC_DISPATCH(plain_sgd)(s, gradient.data(), params.data(), n);
   } else {
@@ -321,6 +340,7 @@ void adam_step(const AdamStep& s, ConstFloatView gradient, FloatView first, Floa
   check_equal(gradient.size(), n);
   check_equal(first.size(), n);
   check_equal(second.size(), n);
+  if (absent(gradient, params)) return;
   HWY_DYNAMIC_DISPATCH(adam)(s, gradient.data(), first.data(), second.data(), params.data(), n);
 }
 

@@ -53,6 +53,15 @@ void fields(E& e, const Visit& visit) {
 }
 
 template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, RankTimes>
+void fields(E& e, const Visit& visit) {
+  visit("rank", e.rank);
+  visit("compute", e.compute);
+  visit("communicate", e.communicate);
+  visit("wait", e.wait);
+}
+
+template <class E, class Visit>
 requires std::is_same_v<std::remove_const_t<E>, Summary>
 void fields(E& e, const Visit& visit) {
   visit("status", e.status);
@@ -74,11 +83,16 @@ void fields(E& e, const Visit& visit) {
   visit("messages", e.messages);
   visit("seed", e.seed);
   visit("weights_hash", e.weights_hash);
+  visit("compute_seconds", e.compute_seconds);
+  visit("communicate_seconds", e.communicate_seconds);
+  visit("wait_seconds", e.wait_seconds);
+  visit("trace_hash", e.trace_hash);
 }
 
 inline const char* event_name(const RunStarted&) { return "run_started"; }
 inline const char* event_name(const StepsDone&) { return "steps_done"; }
 inline const char* event_name(const Evaluated&) { return "evaluated"; }
+inline const char* event_name(const RankTimes&) { return "rank_times"; }
 inline const char* event_name(const Summary&) { return "run_ended"; }
 
 template <class Event>

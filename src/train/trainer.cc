@@ -63,6 +63,7 @@ class RankTrainer {
   void run() {
     if (!job_.options.compress.empty()) weigh_compression();
     strategy_->start(worker_);
+    me_.control().barrier();  // the clock starts when all have the weights
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
     for (std::int64_t t = 0; t < total_; ++t) {
       if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
@@ -70,7 +71,8 @@ class RankTrainer {
       const bool last = t + 1 == total_;
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
-      if ((t + 1) % per_epoch == 0 || last) evaluate(t + 1);
+      const std::int64_t every = job_.options.evaluate_every;
+      if ((t + 1) % per_epoch == 0 || last || (every > 0 && (t + 1) % every == 0)) evaluate(t + 1);
     }
   }
 
@@ -82,11 +84,13 @@ class RankTrainer {
     worker_.set_lr(job_.options.lr * schedule_->factor(t, total_));
     const double loss = model_->compute_gradient(batch_);
     require_finite(loss, "loss", t);
+    me_.spend_compute(t);
     strategy_->step(worker_);
     loss_sum_ += loss;
     ++unlogged_;
     ++report_.steps;
     report_.seconds += (clock_.now() - start).count();
+    report_.spent = me_.time_spent();
     count_traffic();
   }
 
@@ -123,6 +127,7 @@ class RankTrainer {
     strategy_->finish(worker_);
     worker_.average_buffers();
     report_.seconds += (clock_.now() - start).count();
+    report_.spent = me_.time_spent();
     report_.weights_hash = hash_bytes(bytes_of(ConstFloatView(model_->params())));
     count_traffic();
   }
@@ -135,6 +140,7 @@ class RankTrainer {
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {
+    me_.pause();
     const EvaluationPoint point(worker_, *strategy_);
     const Score score = score_share();
     std::array<float, 3> sums{static_cast<float>(score.loss), static_cast<float>(score.correct),
@@ -145,6 +151,7 @@ class RankTrainer {
                                    static_cast<double>(sums[1] / sums[2]), report_.seconds};
     if (me_.rank() == 0) job_.observer.on_evaluation(*report_.evaluation);
     require_finite(report_.evaluation->loss, "test loss", steps_done - 1);
+    me_.resume();
   }
 
   Score score_share() {
@@ -203,18 +210,45 @@ bool all_equal(std::span<const RankReport> reports) {
                      [&](const RankReport& r) { return r.weights_hash == reports[0].weights_hash; });
 }
 
-Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status) {
+namespace {
+
+// The mean over ranks of what they did with their time, where the world knows.
+void add_times(std::span<const RankReport> reports, Summary& s) {
+  RankTimes all;
+  for (const RankReport& r : reports) {
+    if (!r.spent) return;
+    const RankTimes one = times_of(r, 0);
+    all.compute += one.compute;
+    all.communicate += one.communicate;
+    all.wait += one.wait;
+  }
+  const auto ranks = static_cast<double>(reports.size());
+  s.compute_seconds = all.compute / ranks;
+  s.communicate_seconds = all.communicate / ranks;
+  s.wait_seconds = all.wait / ranks;
+}
+
+}  // namespace
+
+RankTimes times_of(const RankReport& report, int rank) {
+  const TimeSpent spent = report.spent.value_or(TimeSpent{});
+  return {rank, spent.compute, spent.communicate,
+          std::max(0.0, report.seconds - spent.compute - spent.communicate)};
+}
+
+Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,
+                  const std::string& status) {
   Summary s;
   s.status = status;
-  s.strategy = job.options.strategy + (job.options.compress.empty() ? "" : " with " + job.options.compress);
+  s.strategy = options.strategy + (options.compress.empty() ? "" : " with " + options.compress);
   s.workers = static_cast<int>(reports.size());
-  s.seed = job.options.seed;
+  s.seed = options.seed;
   s.steps = reports[0].steps;
   double losses = 0;
   bool all_logged = true;
   for (const RankReport& r : reports) {
     s.steps = std::min(s.steps, r.steps);
-    s.samples += r.steps * job.options.batch;
+    s.samples += r.steps * options.batch;
     s.seconds = std::max(s.seconds, r.seconds);
     s.bytes_payload += r.sent.payload;
     s.bytes_wire += r.sent.wire();
@@ -222,6 +256,7 @@ Summary summarize(const TrainJob& job, std::span<const RankReport> reports, cons
     losses += r.recent_loss.value_or(0);
     all_logged = all_logged && r.recent_loss.has_value();
   }
+  add_times(reports, s);
   if (all_logged) s.loss = losses / static_cast<double>(reports.size());
   if (s.seconds > 0) s.samples_per_second = static_cast<double>(s.samples) / s.seconds;
   if (const auto& e = reports[0].evaluation) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tacit/core/tasks.h"
 #include "tacit/transport/fabric.h"
@@ -23,6 +24,7 @@ class World::Impl {
   virtual std::string name() const = 0;
   virtual void run(const std::function<void(Process&)>& body) = 0;
   virtual void interrupt() = 0;
+  virtual std::string trace_hash() const { return ""; }
 
   // How World::open found the ranks.
   struct Origin {
@@ -43,5 +45,8 @@ std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, 
 
 // Whether an error says no more than that another rank failed first.
 bool is_consequence(const std::exception_ptr& error);
+// Of the ranks' errors, where there are any, throws the one that explains the others: a rank that fails is lost to its
+// peers, which then fail too.
+void rethrow_cause(const std::vector<std::exception_ptr>& errors);
 
 }  // namespace tacit

@@ -34,17 +34,6 @@ class ThreadWorld final : public World::Impl {
   bool ran_ = false;
 };
 
-// The error that explains the others: a rank that fails is lost to its peers, which then fail too.
-void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
-  std::exception_ptr first;
-  for (const std::exception_ptr& error : errors) {
-    if (!error) continue;
-    if (!is_consequence(error)) std::rethrow_exception(error);
-    if (!first) first = error;
-  }
-  if (first) std::rethrow_exception(first);
-}
-
 void ThreadWorld::run_rank(int rank, const std::function<void(Process&)>& body) {
   using Leave = InprocFabric::Leave;
   try {

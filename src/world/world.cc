@@ -69,6 +69,16 @@ bool is_consequence(const std::exception_ptr& error) {
   }
 }
 
+void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
+  std::exception_ptr first;
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    if (!is_consequence(error)) std::rethrow_exception(error);
+    if (!first) first = error;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
 World World::open(const WorldChoice& choice, WorldOptions options) {
   WorldPlan plan = plan_world(choice, Environment::of_this_process());
   World world = open_planned(plan, std::move(options));
@@ -102,6 +112,7 @@ int World::local_ranks() const {
 }
 std::string World::name() const { return impl_->name(); }
 std::string World::how() const { return impl_->origin.how; }
+std::string World::trace_hash() const { return impl_->trace_hash(); }
 void World::run(const std::function<void(Process&)>& body) { impl_->run(body); }
 void World::interrupt() { impl_->interrupt(); }
 

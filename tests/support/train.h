@@ -98,7 +98,7 @@ inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = bu
     train_rank(me, job, reports[rank]);
   });
   if (!all_equal(reports)) throw Bug("ranks ended with different weights");
-  out.summary = summarize(shared, reports, "finished");
+  out.summary = summarize(options, reports, "finished");
   out.first_loss = first[0];
   return out;
 }

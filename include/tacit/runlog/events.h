@@ -44,6 +44,14 @@ struct Evaluated {
   double seconds = 0;
 };
 
+// What a simulated rank did with its time of training, in seconds.
+struct RankTimes {
+  int rank = 0;
+  double compute = 0;
+  double communicate = 0;  // waited while what it waited for was under way
+  double wait = 0;         // waited for peers that had nothing on the way yet
+};
+
 struct Summary {
   std::string status;  // finished, interrupted, failed
   std::string error;   // for failed
@@ -64,11 +72,17 @@ struct Summary {
   std::uint64_t messages = 0;
   std::uint64_t seed = 0;
   std::string weights_hash;
+  // Of a simulated run. The times are means over ranks.
+  std::optional<double> compute_seconds;
+  std::optional<double> communicate_seconds;
+  std::optional<double> wait_seconds;
+  std::string trace_hash;
 };
 
 std::string to_json_line(const RunStarted& event);
 std::string to_json_line(const StepsDone& event);
 std::string to_json_line(const Evaluated& event);
+std::string to_json_line(const RankTimes& event);
 std::string to_json_line(const Summary& event);
 std::string to_json_text(const Summary& summary);  // indented
 

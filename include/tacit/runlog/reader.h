@@ -12,6 +12,7 @@ struct RunRecord {
   RunStarted started;
   std::vector<StepsDone> steps;
   std::vector<Evaluated> evaluations;
+  std::vector<RankTimes> times;  // of a simulated run
   std::optional<Summary> ended;  // absent where the run died
 };
 

@@ -9,6 +9,7 @@
 #include "tacit/collectives/comm.h"
 #include "tacit/runlog/events.h"
 #include "tacit/transport/ledger.h"
+#include "tacit/world/world.h"
 
 namespace tacit {
 
@@ -20,6 +21,7 @@ struct RankReport {
   std::optional<Evaluated> evaluation;
   Traffic sent;  // for training
   std::uint64_t weights_hash = 0;
+  std::optional<TimeSpent> spent;  // in a simulated world, whose ranks are in one process: not packed
 };
 
 // For messages between ranks, which run the same build on the same byte order: always the same length.

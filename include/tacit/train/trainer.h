@@ -29,6 +29,7 @@ struct TrainOptions {
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // in place of epochs, where not 0
   std::int64_t log_every = 10;
+  std::int64_t evaluate_every = 0;  // beside the ends of epochs, where not 0
 };
 
 // Told what happens as it happens. Threads: called by all ranks, at any time.
@@ -63,6 +64,10 @@ void train_rank(Process& me, const TrainJob& job, RankReport& report);
 bool all_equal(std::span<const RankReport> reports);
 
 // The reports there are as one: of all ranks, or of rank 0 alone where it lost the others.
-Summary summarize(const TrainJob& job, std::span<const RankReport> reports, const std::string& status);
+Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,
+                  const std::string& status);
+
+// What a simulated rank did with its time.
+RankTimes times_of(const RankReport& report, int rank);
 
 }  // namespace tacit

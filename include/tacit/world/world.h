@@ -10,10 +10,17 @@
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/tasks.h"
+#include "tacit/sim/cluster.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
 
 namespace tacit {
+
+// What a trainer of a simulated rank did with its time, in seconds. The rest it waited.
+struct TimeSpent {
+  double compute = 0;
+  double communicate = 0;  // waited while what it waited for was under way
+};
 
 // One rank, as the body of World::run sees it.
 //
@@ -26,6 +33,14 @@ class Process {
   virtual Comm& comm() = 0;     // for training
   virtual Comm& control() = 0;  // for evaluation and bookkeeping: counted apart
   virtual Tasks& tasks() = 0;
+
+  // For the trainer, in worlds where time is not what passes. After it has computed the gradient of a step: where machines
+  // are simulated, the time that this takes passes here.
+  virtual void spend_compute(std::int64_t) {}
+  // Around an evaluation, in which all ranks meet: it takes no time, and nobody gains or loses any.
+  virtual void pause() {}
+  virtual void resume() {}
+  virtual std::optional<TimeSpent> time_spent() const { return std::nullopt; }
 };
 
 struct WorldOptions {
@@ -61,6 +76,9 @@ class World {
   // in a build without that transport.
   static World tcp(TcpOptions tcp, WorldOptions options = {});
   static World mpi(WorldOptions options = {});
+  // Ranks as machines of a simulated cluster, in virtual time. One per process and not beside another. `seed` is that of
+  // the machines' jitter. Throws InvalidConfig in a build without the simulator.
+  static World simulated(const Cluster& cluster, std::uint64_t seed, WorldOptions options = {});
 
   // As chosen and as the environment of this process says: tacit launch, mpirun, srun, torchrun or nobody. Throws
   // InvalidConfig for an environment that is incomplete or contradicts itself or the choice; never a world of one instead.
@@ -76,10 +94,12 @@ class World {
   int rank() const;          // of this process; 0 where all ranks are in it
   bool one_process() const;  // all ranks are in this process
   int local_ranks() const;   // on this machine; size() where that is not known
-  std::string name() const;  // "threads", "tcp", "tcp+tls", "mpi"
+  std::string name() const;  // "threads", "tcp", "tcp+tls", "mpi", "simulated"
   // "4 ranks over MPI, as OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say (mpirun)"; empty for threads, and where
   // open() was not used.
   std::string how() const;
+  // Of everything that happened in a simulated world, with its times: equal runs give equal hashes. Empty elsewhere.
+  std::string trace_hash() const;
 
   // Runs body once for every rank in this process and waits for all of these. A rank that throws is lost to the others;
   // the error of the lowest rank in this process that is not such a loss is rethrown. Once per world.

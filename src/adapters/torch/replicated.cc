@@ -33,7 +33,8 @@ class Replicated::Impl {
  public:
   Impl(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
        std::string_view strategy, const Options& options)
-      : flat_(module),
+      : process_(process),
+        flat_(module),
         worker_(process, flat_, optimizer, options.seed),
         strategy_(make_strategy(options.strategies != nullptr ? *options.strategies : builtin_strategies(),
                                 strategy, process.size(), options.compress)) {
@@ -44,6 +45,7 @@ class Replicated::Impl {
 
   void step() {
     flat_.collect_gradients();
+    process_.spend_compute(worker_.t());
     strategy_->step(worker_);
     worker_.set_t(worker_.t() + 1);
   }
@@ -57,6 +59,7 @@ class Replicated::Impl {
   }
 
  private:
+  Process& process_;
   FlatModule flat_;
   TorchWorker worker_;
   std::unique_ptr<Strategy> strategy_;

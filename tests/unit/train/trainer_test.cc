@@ -49,7 +49,7 @@ void run(Outcome& out, int ranks, const TrainOptions& options,
     if (prepare) prepare(me.rank(), job);
     train_rank(me, job, out.reports[static_cast<std::size_t>(me.rank())]);
   });
-  out.summary = summarize(shared, out.reports, "finished");
+  out.summary = summarize(shared.options, out.reports, "finished");
 }
 
 TrainOptions options(std::int64_t batch) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A cluster that exists only on paper: how many workers, what joins them, how long they compute.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tacit/core/clock.h"
+
+namespace tacit {
+
+// One way of a full-duplex link.
+struct LinkSpeed {
+  double bandwidth = 1.25e9;  // bytes per second
+  Seconds latency{50e-6};
+};
+
+// Workers behind one switch: a rack of a fat tree or a region of a wide-area network.
+struct WorkerGroup {
+  std::string name;
+  int workers = 0;
+  std::optional<LinkSpeed> uplink;  // to the other groups; nothing where there is one group alone
+};
+
+struct Straggler {
+  std::vector<int> ranks;  // these at every step; empty: `count` others at each step, at random
+  int count = 0;
+  Seconds delay{0};   // added to the step
+  double factor = 1;  // the step takes so many times as long
+};
+
+struct Crash {
+  int rank = 0;
+  Seconds at{0};
+};
+
+struct Cluster {
+  int workers = 1;
+  LinkSpeed link;                   // between a worker and its switch
+  std::vector<WorkerGroup> groups;  // in the order of ranks; empty: one switch for all
+  std::filesystem::path platform;   // a SimGrid platform file in place of the two above
+
+  Seconds step{0.1};           // what a gradient takes
+  double jitter = 0;           // sigma of a log-normal factor whose mean is 1
+  std::vector<double> speed;   // by rank; empty: 1 for all
+  std::vector<Seconds> trace;  // measured steps, in place of `step`
+  std::vector<Straggler> stragglers;
+  std::vector<Crash> crashes;
+};
+
+// Reads a cluster file (docs/simulator.md). Throws InvalidConfig that names the file, the key and what is wanted.
+Cluster read_cluster(const std::filesystem::path& file);
+
+// Refuses what cannot be: a crash of a rank that does not exist, groups that do not add up. `name` begins the message.
+void check(const Cluster& cluster, const std::string& name);
+
+// How long a rank computes at a step, in whole nanoseconds: a function of its arguments alone.
+Seconds compute_time(const Cluster& cluster, std::uint64_t seed, int rank, std::int64_t step);
+
+}  // namespace tacit

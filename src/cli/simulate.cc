@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// tacit simulate: a run on a cluster that exists only on paper.
+#include "cli/simulate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/training.h"
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "tacit/train/cost.h"
+
+namespace tacit::cli {
+namespace {
+
+std::size_t parameters_of(const SimulateSettings& s) {
+  if (s.parameters) {
+    if (*s.parameters == 0) throw InvalidConfig("--parameters 0 is no model; give 1 or more");
+    return *s.parameters;
+  }
+  std::vector<std::string> known;
+  for (const NamedSize& each : named_sizes()) {
+    if (canonical(each.name) == canonical(s.training.model)) return each.parameters;
+    known.push_back(each.name);
+  }
+  throw InvalidConfig(unknown_name("model", s.training.model, known) +
+                      "; or say --parameters N, the number of them");
+}
+
+int run(const SimulateSettings& s) {
+  const Cluster cluster = check(s);
+  start_log();
+  // In virtual time nothing hangs: where no rank can go on, the simulator says so at once.
+  WorldOptions options;
+  options.limits = {kNever, kNever, nullptr};
+  World world = World::simulated(cluster, s.training.train.seed, std::move(options));
+  return s.cost_only ? cost_in(world, s.training, parameters_of(s)) : train_in(world, s.training);
+}
+
+}  // namespace
+
+void add_simulation_options(CLI::App& app, SimulateSettings& s) {
+  add_training_options(app, s.training);
+  app.add_option("--cluster", s.cluster, "Cluster file")->required();
+  app.add_flag(
+      "--cost-only", s.cost_only,
+      "Send messages of the right sizes and compute nothing; --model is resnet50, bert-large or gpt2-xl");
+  app.add_option("--parameters", s.parameters, "Parameters of the model, for --cost-only");
+  app.add_option("--step-time", s.step_time, "Seconds that a gradient takes, in place of the cluster file's");
+}
+
+Cluster check(const SimulateSettings& s) {
+  check(s.training);
+  if (!s.cost_only && s.parameters)
+    throw InvalidConfig("--parameters is for --cost-only; a model that is trained has the parameters it has");
+  if (s.cost_only && s.training.train.steps == 0)
+    throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
+  if (s.cost_only) parameters_of(s);
+  Cluster cluster = read_cluster(s.cluster);
+  if (!s.step_time) return cluster;
+  if (!(*s.step_time >= 0)) throw InvalidConfig("--step-time is a number of seconds, 0 or more");
+  cluster.step = Seconds(*s.step_time);
+  cluster.trace.clear();
+  return cluster;
+}
+
+std::vector<std::string> command_line(const SimulateSettings& s) {
+  const TrainOptions& t = s.training.train;
+  std::vector<std::string> words{"simulate"};
+  const auto add = [&](const char* name, const auto& value) {
+    words.emplace_back(name);
+    words.push_back(fmt::format("{}", value));
+  };
+  add("--cluster", s.cluster.string());
+  add("--strategy", t.strategy);
+  add("--model", s.training.model);
+  add("--data", s.training.data);
+  t.steps > 0 ? add("--steps", t.steps) : add("--epochs", t.epochs);
+  add("--batch", t.batch);
+  add("--lr", t.lr);
+  add("--schedule", t.schedule);
+  add("--optimizer", t.optimizer);
+  add("--seed", t.seed);
+  add("--log-every", t.log_every);
+  add("--evaluate-every", t.evaluate_every);
+  add("--out", s.training.out.string());
+  if (s.cost_only) words.emplace_back("--cost-only");
+  if (s.parameters) add("--parameters", *s.parameters);
+  if (s.step_time) add("--step-time", *s.step_time);
+  return words;
+}
+
+void add_simulate(CLI::App& app, Action& action) {
+  auto* simulate = app.add_subcommand("simulate", "Train on a simulated cluster, in virtual time");
+  simulate->footer(
+      "The cluster file says how many workers there are, what joins them and how long they compute: "
+      "clusters/ has "
+      "some, docs/simulator.md says what they can hold.\nExamples:\n  tacit simulate --cluster "
+      "clusters/ethernet-1g.toml --strategy local:period=8 --model mlp --epochs 1\n  tacit simulate "
+      "--cluster "
+      "clusters/hpc-1024.toml --cost-only --model resnet50 --steps 100");
+  auto s = std::make_shared<SimulateSettings>();
+  add_simulation_options(*simulate, *s);
+  simulate->callback([=, &action] { action = [=] { return run(*s); }; });
+}
+
+}  // namespace tacit::cli

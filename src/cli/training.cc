@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// What tacit train and tacit simulate share: the whole of a run in a world that is open, up to the summary.
+#include "cli/training.h"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "tacit/core/error.h"
+#include "tacit/core/phantom.h"
+#include "tacit/runlog/writer.h"
+#include "tacit/strategies/builtin.h"
+#include "tacit/train/cost.h"
+#include "tacit/train/optimizer.h"
+#include "tacit/train/schedule.h"
+#include "tacit/train/trainer.h"
+
+namespace tacit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sends what happens to the screen and, where one is kept, to the run log.
+class Observer final : public TrainObserver {
+ public:
+  Observer(Progress& progress, RunLogWriter* log) : progress_(progress), log_(log) {}
+  void on_steps(const StepsDone& event) override {
+    progress_.on_steps(event);
+    if (log_ != nullptr) log_->write(event);
+  }
+  void on_evaluation(const Evaluated& event) override {
+    progress_.on_evaluation(event);
+    if (log_ != nullptr) log_->write(event);
+  }
+  void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
+
+ private:
+  Progress& progress_;
+  RunLogWriter* log_;
+};
+
+// 1234567.8 -> "1,234,568"
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  const auto b = static_cast<double>(bytes);
+  if (b >= 1e9) return fmt::format("{:.2f} GB", b / 1e9);
+  if (b >= 1e6) return fmt::format("{:.1f} MB", b / 1e6);
+  return fmt::format("{:.1f} kB", b / 1e3);
+}
+
+void print_table(const Summary& s) {
+  const auto row = [](const char* name, const std::string& value) { fmt::print("{:<15} {}\n", name, value); };
+  fmt::print("\n");
+  row("status", s.status);
+  row("strategy",
+      fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
+  row("model, data", s.model + ", " + s.data);
+  row("steps",
+      fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
+                  s.seconds < 10 ? fmt::format("{:.3f}", s.seconds) : fmt::format("{:.1f}", s.seconds),
+                  s.trace_hash.empty() ? "training" : "virtual time"));
+  if (s.loss) row("loss", fmt::format("{:.4f} in training, last steps", *s.loss));
+  if (s.test_loss) row("test loss", fmt::format("{:.4f}", *s.test_loss));
+  if (s.accuracy) row("test accuracy", fmt::format("{:.2f} %", 100 * *s.accuracy));
+  row("samples/s", grouped(s.samples_per_second));
+  row("bytes sent", fmt::format("{} in {} messages, all workers together", bytes_text(s.bytes_wire),
+                                grouped(static_cast<double>(s.messages))));
+  if (s.compute_seconds && s.seconds > 0)
+    row("worker's time",
+        fmt::format("{:.0f} % computing, {:.0f} % communicating, {:.0f} % waiting, on average",
+                    100 * *s.compute_seconds / s.seconds, 100 * *s.communicate_seconds / s.seconds,
+                    100 * *s.wait_seconds / s.seconds));
+  if (!s.weights_hash.empty()) row("weights hash", s.weights_hash);
+  if (!s.trace_hash.empty()) row("trace hash", s.trace_hash);
+}
+
+fs::path make_folder(const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error || !fs::is_directory(out))
+    throw InvalidConfig(fmt::format("cannot make the folder {} ({}); give --out a place you may write to",
+                                    out.string(), error ? error.message() : "a file is in the way"));
+  return out;
+}
+
+constexpr const char* kSummaryFile = "summary.json";
+
+// Begins a run's files. An older summary goes, so that it never stands beside another run's log.
+std::unique_ptr<RunLogWriter> open_log(const fs::path& out) {
+  auto log = std::make_unique<RunLogWriter>(make_folder(out) / "run.jsonl");
+  std::error_code error;
+  fs::remove(out / kSummaryFile, error);
+  if (error || fs::exists(out / kSummaryFile))
+    throw InvalidConfig(fmt::format("cannot replace {} ({}); move it away or give another --out",
+                                    (out / kSummaryFile).string(),
+                                    error ? error.message() : "it is not a file"));
+  return log;
+}
+
+// What a process needs before its ranks can train.
+struct Prepared {
+  Prepared(const TrainSettings& s, const World& world)
+      : models(all_models(
+            std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
+    check_compression(s.train, builtin_strategies(), world.size());
+    data = load_dataset(s.data);
+    context = {data.train.shape, data.train.classes, s.train.seed};
+    total = total_steps(s.train, data.train.size(), world.size());
+    parameters = make_model(models, s.model, context)->params().size();
+  }
+
+  ModelRegistry models;
+  DataPair data;
+  ModelContext context;
+  std::int64_t total = 0;
+  std::size_t parameters = 0;
+};
+
+// Makes what a run needs. Peers in other processes wait for this one: they learn why it does not come.
+template <typename T, typename... Arguments>
+std::unique_ptr<T> prepare(World& world, Arguments&&... arguments) {
+  try {
+    return std::make_unique<T>(std::forward<Arguments>(arguments)...);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    if (!world.one_process()) world.run([&](Process&) { std::rethrow_exception(error); });
+    throw;
+  }
+}
+
+bool is_interrupt(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Where a signal goes to every process, a peer may be gone before this process has looked at its own.
+std::exception_ptr cause(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost& lost) {
+    return StopSignals::asked() ? std::make_exception_ptr(Interrupted(lost.what())) : error;
+  } catch (...) {
+    return error;
+  }
+}
+
+// How one rank runs, whatever it is that it does; told what happens through the observer.
+using RankBody = std::function<void(Process&, TrainObserver&, RankReport&)>;
+
+// A run: its log, its progress, its summary and its end.
+class Run {
+ public:
+  Run(World& world, const TrainSettings& settings, RunStarted started)
+      : world_(world), settings_(settings), started_(std::move(started)) {
+    if (!settings_.out.empty() && world_.rank() == 0) log_ = open_log(settings_.out);
+    if (log_) log_->write(started_);
+  }
+
+  int operator()(const RankBody& body) {
+    const SignalWatch watch(world_);  // to the end: a launcher may end the processes of a failed run
+    const bool silent = settings_.quiet || settings_.json || world_.rank() != 0;
+    Progress progress(Progress::style_for_stderr(silent), started_.steps,
+                      settings_.train.batch * world_.size());
+    Observer observer(progress, log_.get());
+    const Summary summary = run_ranks(observer, body);
+    progress.close();
+    if (world_.rank() == 0) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
+    if (log_) write_account(summary);
+    if (error_) std::rethrow_exception(error_);
+    return 0;
+  }
+
+ private:
+  // Keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only its own report,
+  // because the run failed or it is not rank 0, of that one.
+  Summary run_ranks(TrainObserver& observer, const RankBody& body) {
+    std::vector<RankReport> reports(world_.one_process() ? static_cast<std::size_t>(world_.size()) : 1);
+    std::string status = "finished";
+    std::string message;
+    try {
+      world_.run([&](Process& me) {
+        RankReport& mine = reports[world_.one_process() ? static_cast<std::size_t>(me.rank()) : 0];
+        body(me, observer, mine);
+        if (world_.one_process()) return;
+        if (auto all = gather_reports(me.control(), mine); me.rank() == 0) reports = std::move(all);
+      });
+    } catch (const std::exception& error) {
+      error_ = cause(std::current_exception());
+      status = is_interrupt(error_) ? "interrupted" : "failed";
+      if (status == "failed") message = error.what();
+    }
+    Summary summary = summarize(settings_.train, reports, status);
+    if (status == "finished" && !all_equal(reports)) {
+      summary.status = "failed";
+      message = "the strategy finished with different weights on different ranks";
+      error_ = std::make_exception_ptr(Bug(message + "; this is a defect in the strategy"));
+    }
+    summary.error = message;
+    summary.workers = world_.size();
+    summary.model = started_.model;
+    summary.data = started_.data;
+    summary.world = world_.name();
+    summary.trace_hash = world_.trace_hash();
+    log_times(reports);
+    return summary;
+  }
+
+  void log_times(const std::vector<RankReport>& reports) {
+    for (std::size_t rank = 0; log_ && rank < reports.size(); ++rank)
+      if (reports[rank].spent) log_->write(times_of(reports[rank], static_cast<int>(rank)));
+  }
+
+  // What the run itself died of is worth more than that its account could not be written.
+  void write_account(const Summary& summary) {
+    try {
+      log_->write(summary);
+      write_summary(summary, settings_.out / kSummaryFile);
+    } catch (const Error&) {
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  World& world_;
+  const TrainSettings& settings_;
+  const RunStarted started_;
+  std::unique_ptr<RunLogWriter> log_;  // rank 0's, with --out
+  std::exception_ptr error_;
+};
+
+RunStarted started(const World& world, const TrainSettings& s) {
+  RunStarted event;
+  event.version = TACIT_VERSION;
+  event.strategy = s.train.strategy + (s.train.compress.empty() ? "" : " with " + s.train.compress);
+  event.world = world.name();
+  event.workers = world.size();
+  event.batch = s.train.batch;
+  event.seed = s.train.seed;
+  return event;
+}
+
+}  // namespace
+
+void check(const TrainSettings& s) {
+  if (s.train.batch < 1)
+    throw InvalidConfig(fmt::format("--batch {} is too small; give 1 or more", s.train.batch));
+  if (s.train.epochs < 1)
+    throw InvalidConfig(fmt::format("--epochs {} is too few; give 1 or more", s.train.epochs));
+  if (s.train.steps < 0)
+    throw InvalidConfig(fmt::format("--steps {} is too few; give 1 or more", s.train.steps));
+  if (s.train.log_every < 1)
+    throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
+  if (s.train.evaluate_every < 0)
+    throw InvalidConfig(fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
+  if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
+    throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
+  make_optimizer(s.train.optimizer);
+  make_schedule(s.train.schedule);
+}
+
+int train_in(World& world, const TrainSettings& settings) {
+  const auto prepared = prepare<Prepared>(world, settings, world);
+  RunStarted event = started(world, settings);
+  event.model = settings.model;
+  event.data = settings.data;
+  event.optimizer = settings.train.optimizer;
+  event.schedule = settings.train.schedule;
+  event.lr = settings.train.lr;
+  event.steps = prepared->total;
+  event.parameters = static_cast<std::int64_t>(prepared->parameters);
+  const auto run = prepare<Run>(world, world, settings, event);
+  return (*run)([&](Process& me, TrainObserver& observer, RankReport& report) {
+    const TrainJob job{prepared->data,
+                       builtin_strategies(),
+                       [&] { return make_model(prepared->models, settings.model, prepared->context); },
+                       settings.train,
+                       observer,
+                       StopSignals::asked};
+    train_rank(me, job, report);
+  });
+}
+
+int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
+  check_compression(settings.train, builtin_strategies(), world.size());
+  Phantom phantom(parameters);
+  RunStarted event = started(world, settings);
+  event.model = settings.model;
+  event.data = "none";
+  event.steps = settings.train.steps;
+  event.parameters = static_cast<std::int64_t>(parameters);
+  return Run(world, settings, event)([&](Process& me, TrainObserver& observer, RankReport& report) {
+    cost_rank(me, {builtin_strategies(), settings.train, phantom.view(), observer, StopSignals::asked},
+              report);
+  });
+}
+
+void add_training_options(CLI::App& app, TrainSettings& s) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("--strategy", s.train.strategy, "How workers keep together");
+  app.add_option("--compress", s.train.compress,
+                 "Compressor of what workers exchange, such as topk:ratio=0.01,ef or onebit,ef");
+  app.add_option("--model", s.model, "Network to train");
+  app.add_option("--data", s.data, "Data set");
+  auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");
+  app.add_option("--steps", s.train.steps, "Steps per worker, in place of --epochs (0: use --epochs)")
+      ->excludes(epochs);
+  app.add_option("--batch", s.train.batch,
+                 "Samples per step and worker; the global batch is this times the number of workers");
+  app.add_option("--lr", s.train.lr, "Learning rate");
+  app.add_option("--schedule", s.train.schedule,
+                 "Learning-rate schedule: constant, warmup, step, cosine, poly, each with warmup=STEPS");
+  app.add_option("--optimizer", s.train.optimizer, "Inner optimiser: sgd, adam, adamw");
+  app.add_option("--seed", s.train.seed, "Seed of weights and sample order; equal seeds give equal runs");
+  app.add_option("--log-every", s.train.log_every, "Steps between run-log events");
+  app.add_option("--evaluate-every", s.train.evaluate_every,
+                 "Steps between evaluations beside those at the end of an epoch (0: none)");
+  app.add_option("--out", s.out, "Folder for run.jsonl and summary.json, which are overwritten");
+  app.add_flag("--json", s.json, "Print the summary as JSON, and no progress");
+  app.add_flag("--quiet", s.quiet, "Show no progress");
+}
+
+void start_log() {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("tacit"));
+  spdlog::set_pattern("tacit: %^%l%$: %v");
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What tacit train and tacit simulate share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+#include "tacit/train/trainer.h"
+#include "tacit/world/world.h"
+
+namespace tacit::cli {
+
+struct TrainSettings {
+  TrainOptions train;
+  std::string model = "cnn";
+  std::string data = "fashion-mnist";
+  std::filesystem::path out;
+  bool json = false;
+  bool quiet = false;
+};
+
+// settings must outlive the app.
+void add_training_options(CLI::App& app, TrainSettings& settings);
+
+// Everything that can be refused before the ranks meet. Throws InvalidConfig.
+void check(const TrainSettings& settings);
+
+// Sends warnings to stderr, before a world is opened.
+void start_log();
+
+// Trains in an open world, from the data to the summary; returns the exit code and throws what ended the run.
+int train_in(World& world, const TrainSettings& settings);
+
+// The same without data and arithmetic, for a model of so many parameters.
+int cost_in(World& world, const TrainSettings& settings, std::size_t parameters);
+
+}  // namespace tacit::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Clock, tasks and monitors of a rank in virtual time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sim/scheduler.h"
+#include "tacit/core/tasks.h"
+
+namespace tacit::sim {
+
+// Throws where the running actor must not go on: its machine has crashed.
+using Alive = std::function<void()>;
+
+class SimClock final : public Clock {
+ public:
+  SimClock(Scheduler& scheduler, Alive alive) : scheduler_(scheduler), alive_(std::move(alive)) {}
+  Seconds now() const override { return scheduler_.now(); }
+  void sleep(Seconds duration) override;
+
+ private:
+  Scheduler& scheduler_;
+  const Alive alive_;
+};
+
+// Lifetime  scheduler must outlive it and its tasks.
+class SimTasks final : public Tasks {
+ public:
+  SimTasks(Scheduler& scheduler, int rank, Alive alive)
+      : scheduler_(scheduler), rank_(rank), clock_(scheduler, std::move(alive)) {}
+  std::unique_ptr<Task> spawn(const std::string& name, std::function<void()> body) override;
+  std::unique_ptr<Monitor> make_monitor() override;
+  Clock& clock() override { return clock_; }
+
+ private:
+  Scheduler& scheduler_;
+  const int rank_;
+  SimClock clock_;
+};
+
+}  // namespace tacit::sim

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// How a message travels. isend hands it to the scheduler; when the network has carried it, it fills the receive that was
+// posted for it, or waits in the receiver's mailbox with a copy of its bytes.
+#include "tacit/sim/fabric.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hub.h"
+#include "tacit/core/error.h"
+#include "tacit/core/phantom.h"
+#include "transport/sent.h"
+
+namespace tacit {
+namespace {
+
+using Hub = SimFabric::Hub;
+using sim::Gate;
+using sim::kFraming;
+using sim::Mailbox;
+using sim::Message;
+using sim::Reason;
+
+constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;  // as the transports of real machines
+
+class SendOperation final : public Operation {
+ public:
+  SendOperation(Hub& hub, std::shared_ptr<Message> message) : hub_(hub), message_(std::move(message)) {}
+  SendOperation(const SendOperation&) = delete;
+  SendOperation& operator=(const SendOperation&) = delete;
+  ~SendOperation() override {
+    if (!message_->arrived) message_->keep_copy();
+  }
+
+  // The network carries it whatever the receiver does, so that this ends.
+  Arrival wait() override {
+    const Seconds start = hub_.scheduler().now();
+    while (!message_->arrived) {
+      hub_.require_alive(message_->from);
+      hub_.scheduler().sleep(message_->done, reason());
+    }
+    hub_.count_wait(start, message_->sent);
+    return {message_->to, message_->tag, message_->data};
+  }
+  bool ready_by(Deadline deadline) override {
+    while (!message_->arrived && hub_.scheduler().now() < deadline)
+      hub_.scheduler().sleep(message_->done, reason(), deadline);
+    return message_->arrived;
+  }
+
+ private:
+  Reason reason() const { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
+
+  Hub& hub_;
+  const std::shared_ptr<Message> message_;
+};
+
+class ReceiveOperation final : public Operation, public sim::Receiver {
+ public:
+  // Without a buffer the message is borrowed.
+  struct Want {
+    int peer;
+    Tag tag;
+    Bytes into;
+    bool borrow;
+  };
+
+  ReceiveOperation(Hub& hub, int rank, Ledger& ledger, const Want& want)
+      : hub_(hub), rank_(rank), ledger_(ledger), want_(want) {
+    Mailbox& box = hub_.box(rank_);
+    const auto found = std::find_if(box.messages.begin(), box.messages.end(),
+                                    [&](const auto& m) { return matches(m->from, m->tag); });
+    if (found == box.messages.end()) {
+      box.posted.push_back(this);
+      return;
+    }
+    const std::shared_ptr<Message> message = std::move(*found);
+    box.messages.erase(found);
+    accept(message);
+  }
+  ReceiveOperation(const ReceiveOperation&) = delete;
+  ReceiveOperation& operator=(const ReceiveOperation&) = delete;
+  ~ReceiveOperation() override {
+    if (!message_) std::erase(hub_.box(rank_).posted, this);
+  }
+
+  bool matches(int from, Tag tag) const override {
+    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
+  }
+  bool borrows() const override { return want_.borrow; }
+
+  void accept(std::shared_ptr<Message> message) override {
+    message_ = std::move(message);
+    length_ = message_->data.size();
+    if (!want_.borrow && length_ <= want_.into.size() && !Phantom::holds(message_->data.data()))
+      copy<std::byte>(message_->data, want_.into.first(length_));
+    hub_.scheduler().wake(arrived_);
+  }
+
+  Arrival wait() override {
+    const Seconds start = hub_.scheduler().now();
+    hub_.wait(arrived_, rank_, want_.peer, want_.tag, [&] { return message_ != nullptr; });
+    if (!message_) hub_.give_up(rank_, want_.peer, want_.tag);
+    hub_.count_wait(start, message_->sent);
+    if (!std::exchange(counted_, true))
+      ledger_.count_received(message_->from, want_.tag.lane(), length_, kFraming);
+    if (want_.borrow) return {message_->from, want_.tag, message_->data};
+    if (length_ > want_.into.size())
+      refuse_length(rank_, {message_->from, want_.tag, {static_cast<const std::byte*>(nullptr), length_}},
+                    want_.into.size());
+    return {message_->from, want_.tag, want_.into.first(length_)};
+  }
+  bool ready_by(Deadline deadline) override {
+    return hub_.ready_by(
+        arrived_, rank_, want_.peer, want_.tag, [&] { return message_ != nullptr; }, deadline);
+  }
+
+ private:
+  Hub& hub_;
+  const int rank_;
+  Ledger& ledger_;
+  const Want want_;
+  std::shared_ptr<Message> message_;  // once it has come
+  std::size_t length_ = 0;
+  Gate arrived_;
+  bool counted_ = false;
+};
+
+class SimEndpoint final : public Endpoint {
+ public:
+  SimEndpoint(Hub& hub, int rank, int ranks) : hub_(hub), rank_(rank), ledger_(ranks, rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return hub_.size(); }
+  Clock& clock() override { return hub_.tasks(rank_).clock(); }
+  const Ledger& ledger() const override { return ledger_; }
+  void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
+
+  Request isend(int peer, Tag tag, ConstBytes data) override {
+    check_peer(peer);
+    ledger_.count_sent(peer, tag.lane(), data.size(), kFraming);
+    auto message = std::make_shared<Message>(rank_, peer, tag, hub_.scheduler().now(), data);
+    const bool eager = data.size() <= kEagerBytes;
+    if (eager) message->keep_copy();
+    hub_.send(message);
+    if (eager) return std::make_unique<SentOperation>(peer, tag, data);
+    return std::make_unique<SendOperation>(hub_, std::move(message));
+  }
+  Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
+  Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+
+ private:
+  Request receive(const ReceiveOperation::Want& want) {
+    if (want.peer != kAnyRank) check_peer(want.peer);
+    return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
+  }
+  void check_peer(int peer) const {
+    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
+  }
+
+  Hub& hub_;
+  const int rank_;
+  Ledger ledger_;
+};
+
+std::unique_ptr<Endpoint> make_sim_endpoint(Hub& hub, int rank, int ranks) {
+  return std::make_unique<SimEndpoint>(hub, rank, ranks);
+}
+
+}  // namespace
+
+SimFabric::SimFabric(const Cluster& cluster, std::uint64_t seed, WaitLimits limits)
+    : hub_(std::make_unique<Hub>(cluster, seed, std::move(limits), make_sim_endpoint)) {}
+SimFabric::~SimFabric() = default;
+int SimFabric::size() const { return hub_->size(); }
+void SimFabric::run(const std::function<void(int)>& body) { hub_->run(body); }
+Endpoint& SimFabric::endpoint(int rank) { return hub_->endpoint(rank); }
+Tasks& SimFabric::tasks(int rank) { return hub_->tasks(rank); }
+void SimFabric::leave(int rank, Leave how, const std::string& why) {
+  hub_->leave(rank, how == Leave::kDone ? sim::Presence::kDone : sim::Presence::kFailed, why);
+}
+std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
+void SimFabric::interrupt() { hub_->interrupt(); }
+bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
+void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::pause(int rank) { hub_->pause(rank); }
+void SimFabric::resume(int rank) { hub_->resume(rank); }
+double SimFabric::computed(int rank) const { return hub_->computed(rank); }
+double SimFabric::communicated(int rank) const { return hub_->communicated(rank); }
+std::uint64_t SimFabric::trace_hash() const { return hub_->trace_hash(); }
+
+}  // namespace tacit

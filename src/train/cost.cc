@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/train/cost.h"
+
+#include <array>
+
+#include "tacit/core/error.h"
+#include "tacit/train/replica_worker.h"
+
+namespace tacit {
+namespace {
+
+class CostWorker final : public ReplicaWorker {
+ public:
+  CostWorker(Process& process, const CostJob& job)
+      : ReplicaWorker(process, job.options.seed), vector_(job.vector), whole_{Slice{0, vector_.size()}} {}
+
+  float lr() const override { return 0; }
+  FloatView params() override { return vector_; }
+  FloatView gradient() override { return vector_; }
+  void apply(ConstFloatView) override {}
+  std::span<const Slice> tensors() const override { return whole_; }
+  std::span<const FloatView> buffers() override { return {}; }
+
+ private:
+  const FloatView vector_;
+  const std::array<Slice, 1> whole_;
+};
+
+}  // namespace
+
+std::span<const NamedSize> named_sizes() {
+  static const std::array<NamedSize, 3> kSizes{{
+      {"resnet50", 25'557'032},     // K. He et al., CVPR 2016
+      {"bert-large", 340'000'000},  // J. Devlin et al., NAACL 2019
+      {"gpt2-xl", 1'500'000'000},   // A. Radford et al., 2019
+  }};
+  return kSizes;
+}
+
+void cost_rank(Process& me, const CostJob& job, RankReport& report) {
+  Clock& clock = me.tasks().clock();
+  CostWorker worker(me, job);
+  const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
+  strategy->start(worker);
+  me.control().barrier();  // the clock starts when all have the weights
+  const auto account = [&](Seconds start) {
+    report.seconds += (clock.now() - start).count();
+    report.spent = me.time_spent();
+    report.sent = me.comm().ledger().sent(Tag::Lane::kTrain);
+    report.sent += me.comm().ledger().sent(Tag::Lane::kBackground);
+  };
+  for (std::int64_t t = 0; t < job.options.steps; ++t) {
+    if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");
+    const Seconds start = clock.now();
+    worker.set_t(t);
+    me.spend_compute(t);
+    strategy->step(worker);
+    ++report.steps;
+    account(start);
+    const bool last = t + 1 == job.options.steps;
+    if ((t + 1) % job.options.log_every == 0 || last)
+      job.observer.on_steps({me.rank(), t + 1, 0, 0, report.seconds});
+  }
+  const Seconds start = clock.now();
+  strategy->finish(worker);
+  account(start);
+}
+
+}  // namespace tacit

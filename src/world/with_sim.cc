@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// A world whose ranks are simulated machines. Compiled where the simulator is built; without_sim.cc elsewhere.
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/hash.h"
+#include "tacit/sim/fabric.h"
+#include "world/backend.h"
+
+namespace tacit {
+namespace {
+
+class SimProcess final : public Process {
+ public:
+  SimProcess(SimFabric& fabric, int rank, const MakeComm& make_comm)
+      : fabric_(fabric),
+        rank_(rank),
+        comm_(make_comm(fabric.endpoint(rank), tasks(), Tag::Lane::kTrain)),
+        control_(make_comm(fabric.endpoint(rank), tasks(), Tag::Lane::kControl)) {}
+  int rank() const override { return rank_; }
+  int size() const override { return fabric_.size(); }
+  Comm& comm() override { return *comm_; }
+  Comm& control() override { return *control_; }
+  Tasks& tasks() override { return fabric_.tasks(rank_); }
+  void spend_compute(std::int64_t step) override { fabric_.spend_compute(rank_, step); }
+  void pause() override { fabric_.pause(rank_); }
+  void resume() override { fabric_.resume(rank_); }
+  std::optional<TimeSpent> time_spent() const override {
+    return TimeSpent{fabric_.computed(rank_), fabric_.communicated(rank_)};
+  }
+
+ private:
+  SimFabric& fabric_;
+  const int rank_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<Comm> control_;
+};
+
+class SimWorld final : public World::Impl {
+ public:
+  SimWorld(const Cluster& cluster, std::uint64_t seed, const WorldOptions& options)
+      : make_comm_(own_collectives(options, "simulated")), fabric_(cluster, seed, options.limits) {}
+
+  int size() const override { return fabric_.size(); }
+  int rank() const override { return 0; }
+  bool one_process() const override { return true; }
+  std::string name() const override { return "simulated"; }
+  std::string trace_hash() const override { return hash_text(fabric_.trace_hash()); }
+  void interrupt() override { fabric_.interrupt(); }
+
+  void run(const std::function<void(Process&)>& body) override {
+    TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
+    std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size()));
+    fabric_.run([&](int rank) { errors[static_cast<std::size_t>(rank)] = run_rank(rank, body); });
+    for (int rank = 0; rank < size(); ++rank) {
+      std::exception_ptr& error = errors[static_cast<std::size_t>(rank)];
+      if (fabric_.crashed(rank)) error = nullptr;
+      const std::exception_ptr cause = fabric_.crashed(rank) ? nullptr : fabric_.cause(rank);
+      if (cause && (!error || is_consequence(error))) error = cause;
+    }
+    rethrow_cause(errors);
+  }
+
+ private:
+  std::exception_ptr run_rank(int rank, const std::function<void(Process&)>& body) {
+    try {
+      {
+        SimProcess process(fabric_, rank, make_comm_);
+        body(process);
+      }
+      fabric_.leave(rank, SimFabric::Leave::kDone, "its program ended");
+      return nullptr;
+    } catch (...) {
+      fabric_.leave(rank, SimFabric::Leave::kFailed, describe(std::current_exception()));
+      return std::current_exception();
+    }
+  }
+
+  const MakeComm make_comm_;
+  SimFabric fabric_;
+  bool ran_ = false;
+};
+
+}  // namespace
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
+World World::simulated(const Cluster& cluster, std::uint64_t seed, WorldOptions options) {
+  check(cluster, "this cluster");
+  return World(std::make_unique<SimWorld>(cluster, seed, options));
+}
+
+}  // namespace tacit

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Cluster files and the time that machines take.
+#include "tacit/sim/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include "support/refusal.h"
+#include "support/simulate.h"
+#include "support/temp_dir.h"
+#include "tacit/core/error.h"
+
+namespace tacit::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ClusterFile : public ::testing::Test {
+ protected:
+  Cluster read(const std::string& text) {
+    write("cluster.toml", text);
+    return read_cluster(dir_.path() / "cluster.toml");
+  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(dir_.path() / name) << text; }
+  void expect_refusal(const std::string& text, const std::vector<std::string>& words) {
+    const std::string what = refusal([&] { read(text); });
+    for (const std::string& word : words) EXPECT_NE(what.find(word), std::string::npos) << what;
+    EXPECT_NE(what.find("cluster.toml"), std::string::npos) << what;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ClusterFile, SaysWhatIsInIt) {
+  const Cluster c = read(R"(
+workers = 4
+[network]
+bandwidth = "10Gbps"
+latency = "25us"
+[compute]
+step = "50ms"
+jitter = 0.1
+speed = [1, 2, 1, 0.5]
+[[straggler]]
+count = 2
+delay = "1s"
+[[straggler]]
+ranks = [3]
+factor = 2
+[[crash]]
+rank = 1
+at = "2min"
+)");
+  EXPECT_EQ(c.workers, 4);
+  EXPECT_DOUBLE_EQ(c.link.bandwidth, 1.25e9);
+  EXPECT_DOUBLE_EQ(c.link.latency.count(), 25e-6);
+  EXPECT_TRUE(c.groups.empty());
+  EXPECT_DOUBLE_EQ(c.step.count(), 0.05);
+  EXPECT_EQ(c.speed, (std::vector<double>{1, 2, 1, 0.5}));
+  ASSERT_EQ(c.stragglers.size(), 2U);
+  EXPECT_EQ(c.stragglers[0].count, 2);
+  EXPECT_EQ(c.stragglers[1].ranks, std::vector<int>{3});
+  ASSERT_EQ(c.crashes.size(), 1U);
+  EXPECT_DOUBLE_EQ(c.crashes[0].at.count(), 120);
+}
+
+TEST_F(ClusterFile, AFatTreeHasRacksWithUplinks) {
+  const Cluster c = read(
+      "workers = 10\n[network]\npreset = \"fat-tree\"\nbandwidth = \"8Gbps\"\nrack = 4\noversubscription = "
+      "2\n");
+  ASSERT_EQ(c.groups.size(), 3U);
+  EXPECT_EQ(c.groups[2].workers, 2);
+  EXPECT_DOUBLE_EQ(c.groups[0].uplink->bandwidth, 2e9);
+}
+
+TEST_F(ClusterFile, RegionsHaveTheirOwnLines) {
+  const Cluster c = read(R"(
+workers = 3
+[network]
+preset = "wan"
+[[network.region]]
+workers = 1
+bandwidth = "1Gbps"
+latency = "10ms"
+[[network.region]]
+name = "far"
+workers = 2
+bandwidth = "100Mbps"
+latency = "80ms"
+)");
+  ASSERT_EQ(c.groups.size(), 2U);
+  EXPECT_EQ(c.groups[1].name, "far");
+  EXPECT_DOUBLE_EQ(c.groups[1].uplink->latency.count(), 0.08);
+}
+
+TEST_F(ClusterFile, ATraceIsReadFromItsPlaceBesideTheFile) {
+  write("steps.txt", "# seconds\n0.1\n20ms\n\n0.3 # slow\n");
+  const Cluster c = read("workers = 1\n[compute]\ntrace = \"steps.txt\"\n");
+  ASSERT_EQ(c.trace.size(), 3U);
+  EXPECT_DOUBLE_EQ(compute_time(c, 1, 0, 1).count(), 0.02);
+  EXPECT_DOUBLE_EQ(compute_time(c, 1, 0, 5).count(), 0.3);
+}
+
+TEST_F(ClusterFile, WhatIsWrongIsRefusedByName) {
+  expect_refusal("workers = 2\nlatncy = 3\n", {"unknown key 'latncy'"});
+  expect_refusal("workers = 2\n[network]\nbandwith = \"1Gbps\"\n", {"bandwith", "did you mean 'bandwidth'"});
+  expect_refusal("workers = 2\n[network]\nbandwidth = \"1Gb\"\n", {"network.bandwidth", "1Gb", "10Gbps"});
+  expect_refusal("workers = 2\n[network]\nlatency = 5\n", {"network.latency", "text"});
+  expect_refusal("workers = 2\n[network]\nbandwidth = \"0Gbps\"\n", {"no bandwidth"});
+  expect_refusal("workers = 2\n[[crash]]\nrank = 2\nat = \"1s\"\n", {"rank 2", "0 to 1"});
+  expect_refusal("workers = 2\n[[crash]]\nrank = 1\n", {"rank and at"});
+  expect_refusal("workers = 0\n", {"workers"});
+  expect_refusal("workers = 2\n[compute]\nspeed = [1, 1, 1]\n", {"3 numbers for 2 workers"});
+  expect_refusal("workers = 2\n[[straggler]]\ndelay = \"1s\"\n", {"count"});
+  expect_refusal("workers = 2\n[network]\npreset = \"fat_tre\"\n", {"fat-tree"});
+  expect_refusal(
+      "workers = 3\n[network]\npreset = \"wan\"\n[[network.region]]\nworkers = 2\nbandwidth = \"1Gbps\"\n",
+      {"2 workers together and not 3"});
+  expect_refusal("workers = \n", {"is not TOML", "line 1"});
+}
+
+TEST_F(ClusterFile, AFileThatIsNotThereIsRefused) {
+  EXPECT_NE(refusal([&] { read_cluster(dir_.path() / "no.toml"); }).find("no.toml"), std::string::npos);
+}
+
+TEST_F(ClusterFile, APlatformWithTooFewHostsIsRefused) {
+  write("two.xml", R"(<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="node-" suffix="" radical="0-1" speed="1Gf" bw="125MBps" lat="50us"/>
+</platform>
+)");
+  const Cluster three = read("workers = 3\n[network]\nplatform = \"two.xml\"\n");
+  in_child([&] {
+    const std::string what = refusal([&] { World::simulated(three, 1); });
+    EXPECT_NE(what.find("2 hosts for 3 workers"), std::string::npos) << what;
+  });
+  Cluster two = three;
+  two.workers = 2;
+  simulate(two, [](Process& me) { me.comm().barrier(); });
+}
+
+TEST_F(ClusterFile, APlatformThatIsNoneIsRefused) {
+  write("bad.xml", "this is not XML\n");
+  const Cluster bad = read("workers = 2\n[network]\nplatform = \"bad.xml\"\n");
+  in_child([&] { refusal([&] { World::simulated(bad, 1); }); });
+}
+
+TEST(ClusterFiles, ThoseThatAreShippedAreGood) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(TACIT_CLUSTERS)) {
+    if (entry.path().extension() != ".toml") continue;
+    EXPECT_NO_THROW(read_cluster(entry.path())) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 6);
+}
+
+TEST(ComputeTime, JitterHasTheMeanOfTheStep) {
+  Cluster c;
+  c.step = Seconds(0.1);
+  c.jitter = 0.5;
+  double sum = 0;
+  constexpr int kSteps = 20'000;
+  for (int t = 0; t < kSteps; ++t) sum += compute_time(c, 3, 0, t).count();
+  EXPECT_NEAR(sum / kSteps, 0.1, 0.002);
+}
+
+TEST(ComputeTime, AsManyRanksStraggleAtEachStepAsTheRuleSays) {
+  Cluster c;
+  c.workers = 8;
+  c.step = Seconds(1);
+  c.stragglers.push_back({{}, 3, Seconds(5), 1});
+  std::vector<int> hits(8);
+  for (int t = 0; t < 200; ++t) {
+    int late = 0;
+    for (int rank = 0; rank < 8; ++rank) {
+      const bool is_late = compute_time(c, 1, rank, t) > Seconds(2);
+      late += is_late ? 1 : 0;
+      hits[static_cast<std::size_t>(rank)] += is_late ? 1 : 0;
+    }
+    EXPECT_EQ(late, 3);
+  }
+  for (const int h : hits) EXPECT_GT(h, 30);  // 75 each, if chance is fair
+}
+
+}  // namespace
+}  // namespace tacit::test
