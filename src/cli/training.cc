@@ -42,6 +42,7 @@ class Observer final : public TrainObserver {
     progress_.on_evaluation(event);
     if (log_ != nullptr) log_->write(event);
   }
+  void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
  private:
   Progress& progress_;
@@ -117,7 +118,7 @@ struct Prepared {
   Prepared(const TrainSettings& s, const World& world)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
-    make_strategy(builtin_strategies(), s.train.strategy, world.size());
+    check_compression(s.train, builtin_strategies(), world.size());
     data = load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
@@ -251,7 +252,7 @@ class Run {
 RunStarted started(const World& world, const TrainSettings& s) {
   RunStarted event;
   event.version = TACIT_VERSION;
-  event.strategy = s.train.strategy;
+  event.strategy = s.train.strategy + (s.train.compress.empty() ? "" : " with " + s.train.compress);
   event.world = world.name();
   event.workers = world.size();
   event.batch = s.train.batch;
@@ -302,7 +303,7 @@ int train_in(World& world, const TrainSettings& settings) {
 }
 
 int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
-  make_strategy(builtin_strategies(), settings.train.strategy, world.size());
+  check_compression(settings.train, builtin_strategies(), world.size());
   Phantom phantom(parameters);
   RunStarted event = started(world, settings);
   event.model = settings.model;
@@ -318,6 +319,8 @@ int cost_in(World& world, const TrainSettings& settings, std::size_t parameters)
 void add_training_options(CLI::App& app, TrainSettings& s) {
   app.option_defaults()->always_capture_default();
   app.add_option("--strategy", s.train.strategy, "How workers keep together");
+  app.add_option("--compress", s.train.compress,
+                 "Compressor of what workers exchange, such as topk:ratio=0.01,ef or onebit,ef");
   app.add_option("--model", s.model, "Network to train");
   app.add_option("--data", s.data, "Data set");
   auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");

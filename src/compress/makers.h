@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// One function per compressor; the registry names them all.
+#pragma once
+
+#include "tacit/compress/compression.h"
+
+namespace tacit {
+
+#define TACIT_COMPRESSOR(name) CompressorInfo name##_info();
+#include "compress/compressors.def"
+#undef TACIT_COMPRESSOR
+
+// The option ratio=, in (0, 1].
+double read_ratio(OptionReader& options, double fallback);
+
+}  // namespace tacit
