@@ -12,12 +12,11 @@
 
 #include "cli/commands.h"
 #include "cli/comparison.h"
+#include "cli/experiment.h"
 #include "cli/launch/children.h"
 #include "cli/launch/descriptor.h"
 #include "cli/launch/lines.h"
-#include "cli/simulate.h"
 #include "tacit/core/error.h"
-#include "tacit/strategies/builtin.h"
 
 namespace tacit::cli {
 namespace {
@@ -25,34 +24,37 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
-constexpr int kEvaluateEvery = 20;  // steps, where a target is wanted and nothing else was said
-
 struct Settings {
   SimulateSettings simulation;
   std::string strategies;
+  fs::path experiment;
+  std::string seeds;
   std::optional<double> target;
   int jobs = 0;  // 0: as many as there are cores
 };
 
-// One strategy's run.
-struct Contender {
-  std::string strategy;
-  fs::path out;
-  LineCutter lines;
+// One trial as it runs.
+struct Entrant {
+  Trial trial;
+  std::string name;  // in front of its progress
+  LineCutter lines{};
   std::string last_line = "waits for a core";
-  std::optional<Ending> how;
+  bool started = false;
+  std::optional<Ending> how{};
 };
+
+constexpr std::size_t kMostLines = 12;  // of progress; with more entrants only those that run are shown
 
 // Starts runs as cores become free and shows one line of each.
 class Race final : public Watcher {
  public:
-  Race(asio::io_context& loop, const Settings& settings, std::vector<Contender>& contenders)
+  Race(asio::io_context& loop, bool quiet, std::vector<Entrant>& entrants)
       : loop_(loop),
-        settings_(settings),
-        contenders_(contenders),
+        quiet_(quiet),
+        entrants_(entrants),
         live_(isatty(STDERR_FILENO) == 1),
         signals_(loop, SIGINT, SIGTERM) {
-    for (const Contender& each : contenders_) width_ = std::max(width_, each.strategy.size());
+    for (const Entrant& each : entrants_) width_ = std::max(width_, each.name.size());
     signals_.async_wait([this](boost::system::error_code error, int) {
       if (error) return;
       interrupted_ = true;
@@ -69,11 +71,11 @@ class Race final : public Watcher {
 
   void output(int id, Stream stream, std::string_view bytes) override {
     if (stream == Stream::kOut) return;  // its summary, which is in its folder too
-    Contender& who = contenders_[static_cast<std::size_t>(id)];
+    Entrant& who = entrants_[static_cast<std::size_t>(id)];
     who.lines.take(bytes, [&](const std::string& line) { show(who, line); });
   }
   void ended(int id, const Ending& how) override {
-    Contender& who = contenders_[static_cast<std::size_t>(id)];
+    Entrant& who = entrants_[static_cast<std::size_t>(id)];
     who.how = how;
     if (how.good()) show(who, "done");
     if (!interrupted_) start_next();
@@ -83,72 +85,97 @@ class Race final : public Watcher {
 
  private:
   void start_next() {
-    if (next_ == contenders_.size()) return;
-    SimulateSettings one = settings_.simulation;
-    one.training.train.strategy = contenders_[next_].strategy;
-    one.training.out = contenders_[next_].out;
+    if (next_ == entrants_.size()) return;
+    Entrant& who = entrants_[next_];
+    who.started = true;
     SpawnPlan plan{{fs::read_symlink("/proc/self/exe").string()}, current_environment(), {}};
-    for (std::string& word : command_line(one)) plan.command.push_back(std::move(word));
+    for (std::string& word : command_line(who.trial.settings)) plan.command.push_back(std::move(word));
     const UniqueFd null = open_null();
     children_->start(static_cast<int>(next_++), std::move(plan), null.get());
   }
 
-  void show(Contender& who, const std::string& line) {
+  void show(Entrant& who, const std::string& line) {
     who.last_line = line;
-    if (settings_.simulation.training.quiet) return;
-    live_ ? draw() : fmt::print(stderr, "{:<{}}  {}\n", who.strategy, width_, line);
+    if (quiet_) return;
+    live_ ? draw() : fmt::print(stderr, "{:<{}}  {}\n", who.name, width_, line);
   }
   void draw() {
-    if (!live_ || settings_.simulation.training.quiet) return;
-    if (drawn_) fmt::print(stderr, "\x1b[{}A", contenders_.size());
-    for (const Contender& each : contenders_)
-      fmt::print(stderr, "\r\x1b[K{:<{}}  {}\n", each.strategy, width_, each.last_line);
-    drawn_ = true;
+    if (!live_ || quiet_) return;
+    if (drawn_ > 0) fmt::print(stderr, "\x1b[{}A", drawn_);
+    const bool all = entrants_.size() <= kMostLines;
+    std::size_t lines = 0;
+    for (const Entrant& each : entrants_) {
+      if (!all && (!each.started || each.how)) continue;
+      fmt::print(stderr, "\r\x1b[K{:<{}}  {}\n", each.name, width_, each.last_line);
+      ++lines;
+    }
+    if (!all) fmt::print(stderr, "\r\x1b[K{} of {} runs done\n", ended_, entrants_.size());
+    for (lines += all ? 0 : 1; lines < drawn_; ++lines) fmt::print(stderr, "\r\x1b[K\n");
+    drawn_ = lines;
   }
 
   asio::io_context& loop_;
-  const Settings& settings_;
-  std::vector<Contender>& contenders_;
+  const bool quiet_;
+  std::vector<Entrant>& entrants_;
   const bool live_;
   asio::signal_set signals_;
   Children* children_ = nullptr;
   std::size_t width_ = 0;
   std::size_t next_ = 0;
   std::size_t ended_ = 0;
-  bool drawn_ = false;
+  std::size_t drawn_ = 0;  // lines
   bool interrupted_ = false;
 };
 
-std::string folder_name(std::string strategy) {
-  std::replace_if(
-      strategy.begin(), strategy.end(), [](char c) { return c == ':' || c == '=' || c == ',' || c == '/'; },
-      '-');
-  return strategy;
+Experiment experiment_of(const Settings& s) {
+  if (!s.experiment.empty()) return read_experiment(s.experiment, s.simulation);
+  if (s.simulation.cluster.empty())
+    throw InvalidConfig("say --cluster FILE and --strategies, or --experiment FILE");
+  Experiment e;
+  e.title = "strategies";
+  e.base = s.simulation;
+  e.seeds = {s.simulation.training.train.seed};
+  for (const std::string& strategy : split_strategies(s.strategies))
+    e.contenders.push_back({strategy, strategy, s.simulation.training.train.compress});
+  return e;
 }
 
-std::vector<Contender> contenders_of(const Settings& s, int workers) {
-  std::vector<Contender> all;
-  for (const std::string& strategy : split_strategies(s.strategies)) {
-    make_strategy(builtin_strategies(), strategy, workers);
-    for (const Contender& other : all)
-      if (folder_name(other.strategy) == folder_name(strategy))
-        throw InvalidConfig("--strategies names " + strategy + " twice; name each once");
-    all.push_back({strategy, s.simulation.training.out / folder_name(strategy), {}, "waits for a core", {}});
+std::vector<Entrant> entrants_of(const Experiment& e) {
+  std::vector<Entrant> all;
+  for (Trial& trial : trials_of(e)) {
+    std::string name = e.contenders[trial.contender].name;
+    if (e.workers.size() > 1) name += fmt::format(", {} workers", trial.workers);
+    if (e.seeds.size() > 1) name += fmt::format(", seed {}", trial.seed);
+    all.push_back({std::move(trial), std::move(name)});
   }
   return all;
 }
 
+Comparison comparison_of(const Experiment& e, const std::vector<Entrant>& entrants) {
+  Comparison c{e.title, e.target, {}};
+  for (const Entrant& each : entrants) {
+    const Trial& t = each.trial;
+    const std::string& name = e.contenders[t.contender].name;
+    if (c.rows.empty() || c.rows.back().name != name || c.rows.back().workers != t.workers)
+      c.rows.push_back({name, t.workers, {}, {}});
+    const bool good = each.how && each.how->good();
+    c.rows.back().outcomes.push_back(good ? read_outcome(t.seed, t.settings.training.out, e.target)
+                                          : failed_outcome(t.seed, each.last_line));
+  }
+  set_speed_ups(c.rows);
+  return c;
+}
+
 int run(Settings s) {
-  if (s.simulation.training.out.empty()) s.simulation.training.out = "out/compare";
-  const Cluster cluster = check(s.simulation);
-  if (s.target && !(*s.target > 0 && *s.target <= 1))
-    throw InvalidConfig(
-        fmt::format("--target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.target));
-  std::int64_t& every = s.simulation.training.train.evaluate_every;
-  if (s.target && every == 0 && !s.simulation.cost_only) every = kEvaluateEvery;
+  TrainSettings& training = s.simulation.training;
+  if (training.out.empty())
+    training.out = s.experiment.empty() ? fs::path("out/compare") : "out" / s.experiment.stem();
   if (s.jobs < 0) throw InvalidConfig(fmt::format("--jobs {} is too few; give 1 or more", s.jobs));
   if (s.jobs == 0) s.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  std::vector<Contender> contenders = contenders_of(s, cluster.workers);
+  Experiment experiment = experiment_of(s);
+  if (!s.seeds.empty()) experiment.seeds = split_seeds(s.seeds);
+  if (s.target) experiment.target = s.target;
+  std::vector<Entrant> entrants = entrants_of(experiment);
 
   hide_inherited();
   ignore_broken_pipes();
@@ -156,7 +183,7 @@ int run(Settings s) {
   {
     const Guard guard;
     asio::io_context loop(1);
-    Race race(loop, s, contenders);
+    Race race(loop, training.quiet, entrants);
     Children children(loop, guard, race);
     race.start(children, s.jobs);
     loop.run();
@@ -164,18 +191,10 @@ int run(Settings s) {
   }
   if (interrupted) throw Interrupted("the comparison was interrupted");
 
-  std::vector<Outcome> outcomes;
-  for (const Contender& each : contenders) {
-    const bool good = each.how && each.how->good();
-    outcomes.push_back(good ? read_outcome(each.strategy, each.out, s.target)
-                            : failed_outcome(each.strategy, each.last_line));
-  }
-  set_speed_ups(outcomes);
-  write_comparison(outcomes, s.target, s.simulation.training.out / "compare.json");
-  s.simulation.training.json ? print_comparison_json(outcomes, s.target)
-                             : print_comparison(outcomes, s.target);
-  return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.error.empty(); }) ? 0
-                                                                                                         : 1;
+  const Comparison comparison = comparison_of(experiment, entrants);
+  comparison.write(training.out / "compare.json");
+  training.json ? comparison.print_json() : comparison.print();
+  return comparison.good() ? 0 : 1;
 }
 
 }  // namespace
@@ -188,16 +207,24 @@ void add_compare(CLI::App& app, Action& action) {
       "(out/compare).\n"
       "Example:\n  tacit compare --cluster clusters/ethernet-1g.toml --strategies ssgd,local:period=8 "
       "--model mlp "
-      "--epochs 2 --target 0.85");
+      "--epochs 2 --target 0.85\n  tacit compare --experiment experiments/slow-network.toml");
   auto s = std::make_shared<Settings>();
   add_simulation_options(*compare, s->simulation);
   compare->remove_option(compare->get_option("--strategy"));
-  compare->add_option("--strategies", s->strategies, "What to compare: names with commas between them")
-      ->required();
+  compare->get_option("--cluster")->required(false);
+  auto* strategies =
+      compare->add_option("--strategies", s->strategies, "What to compare: names with commas between them");
+  auto* experiment =
+      compare->add_option("--experiment", s->experiment,
+                          "File that says what to compare, on which cluster and with which options");
+  strategies->needs("--cluster");
+  experiment->excludes(strategies)->excludes("--cluster");
+  compare->add_option("--seeds", s->seeds,
+                      "Seeds with commas between them; the table has means and spreads then");
   compare->add_option(
       "--target", s->target,
-      "Test accuracy, between 0 and 1, whose time is wanted; runs are evaluated every 20 steps then, or as "
-      "--evaluate-every says");
+      "Test accuracy, between 0 and 1, whose time is wanted; runs are evaluated every 20 steps "
+      "then, or as --evaluate-every says");
   compare->add_option("--jobs", s->jobs, "Runs at a time (0: one per core)");
   compare->callback([=, &action] { action = [=] { return run(*s); }; });
 }

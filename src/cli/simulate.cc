@@ -77,6 +77,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   add("--cluster", s.cluster.string());
   if (s.workers) add("--workers", *s.workers);
   add("--strategy", t.strategy);
+  if (!t.compress.empty()) add("--compress", t.compress);
   add("--model", s.training.model);
   add("--data", s.training.data);
   t.steps > 0 ? add("--steps", t.steps) : add("--epochs", t.epochs);

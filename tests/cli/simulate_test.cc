@@ -95,12 +95,66 @@ TEST_F(Simulate, CompareTellsStrategiesApart) {
   write_cluster();
   const auto table = json(
       "compare --strategies ssgd,local:period=5 --evaluate-every 2 --target 0.5 --out cmp --json" + train_);
-  ASSERT_EQ(table["runs"].size(), 2U);
-  EXPECT_EQ(table["runs"][0]["strategy"], "ssgd");
-  EXPECT_EQ(table["runs"][0]["speed_up"], 1.0);
-  EXPECT_GT(table["runs"][0]["bytes_per_worker"], table["runs"][1]["bytes_per_worker"]);
+  ASSERT_EQ(table["rows"].size(), 2U);
+  EXPECT_EQ(table["rows"][0]["strategy"], "ssgd");
+  EXPECT_EQ(table["rows"][0]["speed_up"], 1.0);
+  EXPECT_GT(table["rows"][0]["bytes_per_worker"], table["rows"][1]["bytes_per_worker"]);
   EXPECT_TRUE(fs::exists(path("cmp/compare.json")));
   EXPECT_TRUE(fs::exists(path("cmp/local-period-5/run.jsonl")));
+}
+
+TEST_F(Simulate, AnExperimentRunsEverythingWithEverySeed) {
+  write_cluster();
+  write("experiment.toml", R"(
+title = "how far apart"
+cluster = "cluster.toml"
+workers = [2, 4]
+model = "logistic"
+data = "synthetic:samples=960"
+steps = 20
+batch = 10
+seeds = [1, 2, 3]
+target = 0.5
+[[run]]
+strategy = "ssgd"
+[[run]]
+strategy = "local:period=5"
+name = "seldom"
+lr = 0.05
+)");
+  const auto table = json("compare --experiment experiment.toml --out cmp --json");
+  ASSERT_EQ(table["rows"].size(), 4U);
+  EXPECT_EQ(table["rows"][1]["strategy"], "seldom");
+  EXPECT_EQ(table["rows"][1]["workers"], 2);
+  EXPECT_EQ(table["rows"][3]["workers"], 4);
+  EXPECT_EQ(table["rows"][2]["speed_up"], 1.0);
+  ASSERT_EQ(table["rows"][3]["runs"].size(), 3U);
+  double sum = 0;
+  for (const auto& run : table["rows"][3]["runs"]) sum += run["accuracy"].get<double>();
+  EXPECT_NEAR(table["rows"][3]["accuracy"].get<double>(), sum / 3, 1e-9);
+  EXPECT_EQ(read_run_log(path("cmp/seldom/workers-4/seed-3/run.jsonl")).started.lr, 0.05);
+  // The same run by hand.
+  const auto alone =
+      json("simulate --workers 4 --seed 3 --strategy local:period=5 --lr 0.05 --evaluate-every 20 --json" +
+           train_);
+  EXPECT_EQ(alone["trace_hash"], table["rows"][3]["runs"][2]["trace_hash"]);
+}
+
+TEST_F(Simulate, ExperimentsThatCannotBeAreRefused) {
+  write_cluster();
+  const auto refused = [&](const std::string& text, const std::vector<std::string>& words) {
+    write("bad.toml", text);
+    expect_refusal("compare --experiment bad.toml", words);
+  };
+  refused("cluster = \"cluster.toml\"\n", {"bad.toml", "[[run]]"});
+  refused("cluster = \"cluster.toml\"\nepoch = 2\n[[run]]\nstrategy = \"ssgd\"\n", {"did you mean 'epochs'"});
+  refused("cluster = \"none.toml\"\n[[run]]\nstrategy = \"ssgd\"\n", {"none.toml"});
+  refused("cluster = \"cluster.toml\"\n[[run]]\nstrategy = \"sgsd\"\n", {"ssgd"});
+  refused("cluster = \"cluster.toml\"\n[[run]]\nstrategy = \"ssgd\"\n[[run]]\nstrategy = \"ssgd\"\n",
+          {"name of its own"});
+  expect_refusal("compare --experiment none.toml", {"none.toml"});
+  expect_refusal("compare --cluster cluster.toml --strategies ssgd --seeds 1,1", {"--seeds"});
+  expect_refusal("compare", {"--experiment"});
 }
 
 }  // namespace

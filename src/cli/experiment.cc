@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "cli/experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "sim/toml_table.h"
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "tacit/strategies/builtin.h"
+
+namespace tacit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEvaluateEvery = 20;  // steps, where a target is wanted and nothing else was said
+
+bool names_strategy(const std::string& piece) {
+  const std::string name = canonical(piece.substr(0, piece.find(':')));
+  const std::vector<std::string> known = builtin_strategies().names();
+  return std::any_of(known.begin(), known.end(), [&](const auto& each) { return canonical(each) == name; });
+}
+
+std::string folder_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return c == ':' || c == '=' || c == ',' || c == '/' || c == ' '; }, '-');
+  return name;
+}
+
+Contender read_contender(sim::Table& run) {
+  Contender c;
+  c.strategy = run.text("strategy", "");
+  if (c.strategy.empty()) run.refuse("wants a strategy");
+  c.compress = run.text("compress", "");
+  c.name = run.text("name", c.strategy + (c.compress.empty() ? "" : " " + c.compress));
+  if (const double lr = run.number("lr", 0); lr != 0) c.lr = lr;
+  c.optimizer = run.text("optimizer", "");
+  run.finish();
+  return c;
+}
+
+void read_training(sim::Table& file, TrainSettings& s) {
+  s.model = file.text("model", s.model);
+  s.data = file.text("data", s.data);
+  s.train.epochs = file.integer("epochs", static_cast<int>(s.train.epochs));
+  s.train.steps = file.integer("steps", static_cast<int>(s.train.steps));
+  s.train.batch = file.integer("batch", static_cast<int>(s.train.batch));
+  s.train.lr = file.number("lr", s.train.lr);
+  s.train.schedule = file.text("schedule", s.train.schedule);
+  s.train.optimizer = file.text("optimizer", s.train.optimizer);
+  s.train.evaluate_every = file.integer("evaluate_every", static_cast<int>(s.train.evaluate_every));
+}
+
+SimulateSettings settings_of(const Experiment& e, const Contender& c, int workers, std::uint64_t seed) {
+  SimulateSettings s = e.base;
+  TrainOptions& train = s.training.train;
+  train.strategy = c.strategy;
+  train.compress = c.compress;
+  if (c.lr) train.lr = *c.lr;
+  if (!c.optimizer.empty()) train.optimizer = c.optimizer;
+  train.seed = seed;
+  if (e.target && train.evaluate_every == 0 && !s.cost_only) train.evaluate_every = kEvaluateEvery;
+  s.training.out /= folder_name(c.name);
+  if (!e.workers.empty()) s.workers = workers;
+  if (e.workers.size() > 1) s.training.out /= fmt::format("workers-{}", workers);
+  if (e.seeds.size() > 1) s.training.out /= fmt::format("seed-{}", seed);
+  return s;
+}
+
+}  // namespace
+
+std::vector<std::string> split_strategies(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream pieces(text);
+  for (std::string piece; std::getline(pieces, piece, ',');) {
+    const bool may_go_on = !all.empty() && all.back().find(':') != std::string::npos;
+    if (may_go_on && !names_strategy(piece)) {
+      all.back() += "," + piece;
+    } else {
+      all.push_back(piece);
+    }
+  }
+  if (all.empty()) throw InvalidConfig("--strategies is empty; name some, such as ssgd,local:period=8");
+  return all;
+}
+
+std::vector<std::uint64_t> split_seeds(const std::string& text) {
+  std::vector<std::uint64_t> all;
+  std::istringstream pieces(text);
+  for (std::string piece; std::getline(pieces, piece, ',');) {
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), seed);
+    if (error != std::errc{} || end != piece.data() + piece.size() ||
+        std::find(all.begin(), all.end(), seed) != all.end())
+      throw InvalidConfig("--seeds " + text +
+                          " is not understood; give different whole numbers, such as 1,2,3");
+    all.push_back(seed);
+  }
+  return all;
+}
+
+Experiment read_experiment(const fs::path& file, const SimulateSettings& base) {
+  const toml::value root = sim::parse_toml(file, "experiment", "experiments/slow-network.toml");
+  sim::Table table(root, file.string() + ": ");
+  Experiment e;
+  e.base = base;
+  e.title = table.text("title", file.stem().string());
+  e.base.cluster = file.parent_path() / table.text("cluster", "");
+  e.workers = table.integers("workers");
+  read_training(table, e.base.training);
+  for (const int seed : table.integers("seeds")) e.seeds.push_back(static_cast<std::uint64_t>(seed));
+  if (e.seeds.empty()) e.seeds = {base.training.train.seed};
+  if (const double target = table.number("target", 0); target != 0) e.target = target;
+  for (sim::Table& run : table.tables("run")) e.contenders.push_back(read_contender(run));
+  if (e.contenders.empty())
+    table.refuse_value("run", "one table or more, written [[run]], each with a strategy");
+  table.finish();
+  return e;
+}
+
+std::vector<Trial> trials_of(const Experiment& e) {
+  if (e.target && !(*e.target > 0 && *e.target <= 1))
+    throw InvalidConfig(
+        fmt::format("the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *e.target));
+  std::vector<Trial> all;
+  for (const int workers : e.workers.empty() ? std::vector<int>{0} : e.workers)
+    for (std::size_t i = 0; i < e.contenders.size(); ++i)
+      for (const std::uint64_t seed : e.seeds) {
+        Trial trial{i, workers, seed, settings_of(e, e.contenders[i], workers, seed)};
+        trial.workers = check(trial.settings).workers;
+        check_compression(trial.settings.training.train, builtin_strategies(), trial.workers);
+        for (const Trial& other : all)
+          if (other.settings.training.out == trial.settings.training.out)
+            throw InvalidConfig("two runs are called " + e.contenders[i].name +
+                                "; give each a name of its own");
+        all.push_back(std::move(trial));
+      }
+  return all;
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What tacit compare runs: strategies, numbers of workers and seeds, each with each.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/simulate.h"
+
+namespace tacit::cli {
+
+// One line of the table, for every number of workers.
+struct Contender {
+  std::string name;  // what the table calls it
+  std::string strategy;
+  std::string compress{};
+  std::optional<double> lr{};
+  std::string optimizer{};
+};
+
+struct Experiment {
+  std::string title;
+  SimulateSettings base;  // what all runs have in common
+  std::vector<Contender> contenders;
+  std::vector<int> workers;  // empty: the cluster's
+  std::vector<std::uint64_t> seeds;
+  std::optional<double> target;  // test accuracy whose time is wanted
+};
+
+// "ssgd,local:period=8,wagma:group=4,period=2" is three: what is no strategy's name goes on with the one before it, if that
+// has options.
+std::vector<std::string> split_strategies(const std::string& text);
+std::vector<std::uint64_t> split_seeds(const std::string& text);
+
+// Reads an experiment file (docs/simulator.md) over the settings in `base`. Throws InvalidConfig.
+Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base);
+
+// One simulation of an experiment.
+struct Trial {
+  std::size_t contender = 0;
+  int workers = 0;
+  std::uint64_t seed = 0;
+  SimulateSettings settings;  // with a folder of its own
+};
+
+// All of them, in the order of the table, every one checked as far as it can be before it runs. Throws InvalidConfig.
+std::vector<Trial> trials_of(const Experiment& experiment);
+
+}  // namespace tacit::cli
