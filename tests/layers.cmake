@@ -3,10 +3,11 @@ cmake_minimum_required(VERSION 3.25)
 # tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed.
 #   cmake -DSOURCE=... -P layers.cmake
 set(core_allowed core)
+set(compress_allowed core compress)
 set(topology_allowed core topology)
 set(runlog_allowed core runlog)
 set(transport_allowed core transport)
-set(collectives_allowed core transport topology collectives)
+set(collectives_allowed core compress transport topology collectives)
 set(sim_allowed core transport sim)
 set(world_allowed ${collectives_allowed} sim world)
 set(strategy_allowed ${collectives_allowed} strategy)

@@ -39,6 +39,8 @@ struct Settings {
   bool tls = true;
   bool sockets_only = false;
   double timeout = 120;
+  std::string compress;
+  std::int64_t values = 25'600'000;
   bool json = false;
 };
 
@@ -97,7 +99,7 @@ void check_name(std::string_view kind, const std::string& name, const std::vecto
 }
 
 void check(const Settings& s) {
-  check_name("benchmark", s.what, {"allreduce", "latency", "bandwidth"});
+  check_name("benchmark", s.what, {"allreduce", "latency", "bandwidth", "compress"});
   check_name("world", s.world, {"threads", "tcp", "mpi"});
   const std::vector<std::string> beside = split(s.beside);
   for (const std::string& library : beside) {
@@ -237,7 +239,7 @@ void add_bench(CLI::App& app, Action& action) {
       "gloo,openmpi");
   auto s = std::make_shared<Settings>();
   bench->option_defaults()->always_capture_default();
-  bench->add_option("what", s->what, "allreduce, latency or bandwidth")->required();
+  bench->add_option("what", s->what, "allreduce, latency, bandwidth or compress")->required();
   bench->add_option("--world", s->world, "How Tacit's workers reach each other: threads, tcp or mpi");
   bench->add_option("--workers", s->workers, "Number of workers, and of ranks of every other library");
   bench->add_option("--sizes", s->sizes, "Bytes of a vector or message, such as 4096, 4KiB, 1MiB, 10MB");
@@ -248,10 +250,14 @@ void add_bench(CLI::App& app, Action& action) {
                   "Keep large messages of --world tcp on the socket, as between machines");
   bench->add_option("--timeout", s->timeout,
                     "Seconds after which a contestant that gives no answer is ended");
+  bench->add_option("--compress", s->compress,
+                    "compress: the one to measure, such as topk:ratio=0.01 (empty: all)");
+  bench->add_option("--values", s->values, "compress: floats in the vector");
   bench->add_flag("--json", s->json, "Print an array of objects, one per size");
   bench->callback([=, &action] {
     action = [=] {
       if (s->what == "follow") return follow_bench(s->world, s->workers);
+      if (s->what == "compress") return bench_compress(s->compress, s->values, s->json);
       return BenchCommand(*s).run();
     };
   });

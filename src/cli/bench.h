@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The parts of `tacit bench`: the parent that gives turns (bench.cc), Tacit as a contestant (bench_follow.cc) and the
-// result (bench_report.cc).
+// The parts of `tacit bench`: the parent that gives turns (bench.cc), Tacit as a contestant (bench_follow.cc), the
+// result (bench_report.cc), and compressors, which need no peers (bench_compress.cc).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace tacit::cli {
 // Takes turns as Tacit until the input ends: ranks 0 .. workers-1 in this process for "threads", this process's rank in
 // a launcher's world for "tcp" and "mpi". Throws InvalidConfig where there is no such world.
 int follow_bench(const std::string& world, int workers);
+
+// Measures one compressor, or all of them, on a vector of so many values.
+int bench_compress(const std::string& spec, std::int64_t values, bool json);
 
 // What is measured and by whom.
 struct BenchPlan {

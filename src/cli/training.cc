@@ -42,6 +42,7 @@ class Observer final : public TrainObserver {
     progress_.on_evaluation(event);
     if (log_ != nullptr) log_->write(event);
   }
+  void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
  private:
   Progress& progress_;
@@ -69,6 +70,7 @@ void print_table(const Summary& s) {
   row("status", s.status);
   row("strategy",
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
+  if (!s.compress.empty()) row("compress", s.compress);
   row("model, data", s.model + ", " + s.data);
   row("steps",
       fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
@@ -117,7 +119,7 @@ struct Prepared {
   Prepared(const TrainSettings& s, const World& world)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
-    make_strategy(builtin_strategies(), s.train.strategy, world.size());
+    check_compression(s.train, builtin_strategies(), world.size());
     data = load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
@@ -252,6 +254,7 @@ RunStarted started(const World& world, const TrainSettings& s) {
   RunStarted event;
   event.version = TACIT_VERSION;
   event.strategy = s.train.strategy;
+  event.compress = s.train.compress;
   event.world = world.name();
   event.workers = world.size();
   event.batch = s.train.batch;
@@ -302,7 +305,7 @@ int train_in(World& world, const TrainSettings& settings) {
 }
 
 int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
-  make_strategy(builtin_strategies(), settings.train.strategy, world.size());
+  check_compression(settings.train, builtin_strategies(), world.size());
   Phantom phantom(parameters);
   RunStarted event = started(world, settings);
   event.model = settings.model;
@@ -318,6 +321,8 @@ int cost_in(World& world, const TrainSettings& settings, std::size_t parameters)
 void add_training_options(CLI::App& app, TrainSettings& s) {
   app.option_defaults()->always_capture_default();
   app.add_option("--strategy", s.train.strategy, "How workers keep together");
+  app.add_option("--compress", s.train.compress,
+                 "Compressor of what workers exchange, such as topk:ratio=0.01,ef or onebit,ef");
   app.add_option("--model", s.model, "Network to train");
   app.add_option("--data", s.data, "Data set");
   auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");

@@ -4,9 +4,11 @@
 // of a sum compute it from the same two operands (addition commutes).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "collectives/exchange.h"
+#include "tacit/collectives/comm.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -23,6 +25,9 @@ void ring_reduce_scatter(Exchange& with, FloatView x, float factor);
 // Every rank's x[chunk(rank)] reaches all.
 void direct_all_gather(Exchange& with, FloatView x);
 void ring_all_gather(Exchange& with, FloatView x);
+
+// out[r] goes to rank r; take gets what came in the order of the ranks.
+void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Take& take);
 
 // Root's x reaches all, down a binomial tree.
 void tree_broadcast(Exchange& with, Bytes x, int root);

@@ -91,4 +91,20 @@ void direct_all_gather(Exchange& with, FloatView x) {
   whole.end_gather();
 }
 
+void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Take& take) {
+  const int n = with.size();
+  // Declared in this order, as above.
+  std::vector<Request> outgoing;
+  std::vector<Request> incoming(static_cast<std::size_t>(n));
+  const auto peers = peers_of(with.rank(), n);
+  for (const int peer : peers) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
+  for (const int peer : peers) outgoing.push_back(with.send(peer, out[static_cast<std::size_t>(peer)], 0));
+  for (int rank = 0; rank < n; ++rank) {
+    Request& message = incoming[static_cast<std::size_t>(rank)];
+    take(rank, message ? message->wait().data : out[static_cast<std::size_t>(rank)]);
+    message.reset();  // its sender may go on
+  }
+  for (const Request& sent : outgoing) sent->wait();
+}
+
 }  // namespace tacit

@@ -55,6 +55,11 @@ class EndpointComm final : public Comm {
     Exchange with = next(Channel::kAllGather);
     few_ranks() ? direct_all_gather(with, x) : ring_all_gather(with, x);
   }
+  void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
+    TACIT_CHECK(out.size() == static_cast<std::size_t>(size()), "all_to_all needs one message per rank");
+    Exchange with = next(Channel::kAllToAll);
+    direct_all_to_all(with, out, take);
+  }
   void broadcast(Bytes x, int root) override {
     TACIT_CHECK(root >= 0 && root < size(), "broadcast from a rank that does not exist");
     Exchange with = next(Channel::kBroadcast);

@@ -20,29 +20,11 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "core/lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tacit::kernels {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Only pointers and sizes below: an inline function of the standard library that is instantiated here could
-// be compiled for this target and then be picked by the linker for all others.
-
-using Wide = hn::CappedTag<float, 16>;
-using One = hn::CappedTag<float, 1>;
-
-// Calls f(tag, i) for whole vectors and then, with one lane, for the elements that are left. Both run the
-// same operations in the same order, so that an element does not depend on where it lies.
-template <class F>
-HWY_INLINE void for_lanes(std::size_t n, const F& f) {
-  const Wide wide;
-  const One one;
-  const std::size_t lanes = hn::Lanes(wide);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) f(wide, i);
-  for (; i < n; ++i) f(one, i);
-}
 
 void sum(const float* a, const float* b, float* out, std::size_t n) {
   for_lanes(n, [=](auto d, std::size_t i)

@@ -8,8 +8,14 @@
 // Reduces to  ssgd for H = 1 with plain SGD inside (tests/strategies/local_test.cc).
 // Differs     the paper allows any set of averaging times, here it is every H-th step and the end of the run;
 //             the inner optimiser's state (momentum) stays local.
+// Compressed  every rank sends, compressed, how far it has moved since the last average; all move by the mean of that.
+//             Such differences have eta in them, so residuals need no factor. The last average of a run is exact.
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "tacit/collectives/compressed_mean.h"
+#include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -19,10 +25,20 @@ class Local final : public Strategy {
  public:
   explicit Local(std::int64_t period) : period_(period) {}
 
+  void compress(const Compression& how) override { how_ = how; }
+
+  void start(Worker& w) override {
+    Strategy::start(w);
+    if (!how_) return;
+    compressed_.emplace(*how_, w.tensors(), w.rows());
+    base_.assign(w.params().begin(), w.params().end());
+    moved_.resize(base_.size());
+  }
+
   void step(Worker& w) override {
     w.apply(w.gradient());
     apart_ = (w.t() + 1) % period_ != 0;
-    if (!apart_) w.comm().mean(w.params());
+    if (!apart_) compressed_ ? average_moves(w) : w.comm().mean(w.params());
   }
 
   void model(Worker& w, FloatView out) override {
@@ -35,18 +51,42 @@ class Local final : public Strategy {
     apart_ = false;
   }
 
+  void save(StateWriter& state) const override {
+    if (!compressed_) return;
+    state.write("local.base", ConstFloatView(base_));
+    compressed_->save(state);
+  }
+  void load(StateReader& state) override {
+    if (!compressed_) return;
+    state.read("local.base", FloatView(base_));
+    compressed_->load(state);
+  }
+
  private:
+  void average_moves(Worker& w) {
+    kernels::difference(w.params(), base_, moved_);
+    compressed_->mean(w.comm(), moved_, {w.t(), w.rng(Rng::Use::kRounding)});
+    kernels::add(moved_, base_);
+    copy(base_, w.params());
+  }
+
   const std::int64_t period_;
   bool apart_ = false;  // whether replicas differ; the same on every rank
+  std::optional<Compression> how_;
+  std::optional<CompressedMean> compressed_;
+  std::vector<float> base_;   // the last average, equal on every rank
+  std::vector<float> moved_;  // x - base
 };
 
 }  // namespace
 
 StrategyInfo local_info() {
   return {"local", "local SGD: weights averaged every `period` steps (options: period=16)",
-          "arXiv:1805.09767", [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+          "arXiv:1805.09767",
+          [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             return std::make_unique<Local>(options.integer("period", 16, 1, 1'000'000'000));
-          }};
+          },
+          Sends::kDifferences};
 }
 
 }  // namespace tacit

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/strategy/strategy.h"
 
+#include "tacit/core/error.h"
+
 namespace tacit {
+
+void Strategy::compress(const Compression&) { throw Bug("a strategy that does not compress was asked to"); }
 
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 

@@ -12,6 +12,7 @@
 #include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 #include "tacit/train/schedule.h"
+#include "train/link_times.h"
 
 namespace tacit {
 namespace {
@@ -31,6 +32,7 @@ class FlatWorker final : public ReplicaWorker {
   FloatView gradient() override { return model_.gradient(); }
   void apply(ConstFloatView g) override { optimizer_.step(g, lr_, model_.params()); }
   std::span<const Slice> tensors() const override { return model_.tensors(); }
+  std::span<const std::size_t> rows() const override { return model_.rows(); }
   std::span<const FloatView> buffers() override { return model_.buffers(); }
 
  private:
@@ -45,12 +47,13 @@ class RankTrainer {
   RankTrainer(Process& me, const TrainJob& job, RankReport& report)
       : me_(me),
         job_(job),
+        options_(with_momentum_in_front(job.options, job.strategies)),
         report_(report),
         clock_(me.tasks().clock()),
         model_(job.make_model()),
-        optimizer_(make_optimizer(job.options.optimizer)),
+        optimizer_(make_optimizer(options_.optimizer)),
         schedule_(make_schedule(job.options.schedule)),
-        strategy_(make_strategy(job.strategies, job.options.strategy, me.size())),
+        strategy_(make_strategy(job.strategies, options_.strategy, me.size(), options_.compress)),
         worker_(me, *model_, *optimizer_, job.options.seed),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
@@ -59,6 +62,7 @@ class RankTrainer {
   }
 
   void run() {
+    if (!job_.options.compress.empty()) weigh_compression();
     strategy_->start(worker_);
     me_.control().barrier();  // the clock starts when all have the weights
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
@@ -89,6 +93,19 @@ class RankTrainer {
     report_.seconds += (clock_.now() - start).count();
     report_.spent = me_.time_spent();
     count_traffic();
+  }
+
+  // Compares a compressed mean with a plain one on this link. Not part of what the run costs: it is counted apart and
+  // the clock stands still.
+  void weigh_compression() {
+    if (me_.size() == 1 || me_.time_spent()) return;  // in virtual time, control messages take none
+    const LinkTimes times =
+        time_compression(me_.control(), clock_, Compression::parse(job_.options.compress), *model_);
+    if (me_.rank() != 0 || times.compressed <= times.plain) return;
+    job_.observer.on_warning("compressing costs more than it saves here: a mean takes " +
+                             milliseconds(times.compressed) + " with --compress " + job_.options.compress +
+                             " and " + milliseconds(times.plain) +
+                             " without; leave --compress out on so fast a link");
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {
@@ -155,6 +172,7 @@ class RankTrainer {
 
   Process& me_;
   const TrainJob& job_;
+  const TrainOptions options_;  // as they are carried out
   RankReport& report_;
   Clock& clock_;
   const std::unique_ptr<Model> model_;
@@ -214,6 +232,7 @@ Summary summarize(const TrainOptions& options, std::span<const RankReport> repor
   Summary s;
   s.status = status;
   s.strategy = options.strategy;
+  s.compress = options.compress;
   s.workers = static_cast<int>(reports.size());
   s.seed = options.seed;
   s.steps = reports[0].steps;

@@ -27,6 +27,7 @@ TEST_F(Cli, ListsWhatCanBeNamed) {
   EXPECT_NE(r.out.find("arXiv:1805.09767"), std::string::npos);
   EXPECT_NE(tacit("list models").out.find("resnet20"), std::string::npos);
   EXPECT_NE(tacit("list datasets").out.find("cifar10"), std::string::npos);
+  EXPECT_NE(tacit("list compressors").out.find("powersgd"), std::string::npos);
   EXPECT_EQ(json("list models --json").at(0).at("name"), "logistic");
 }
 
@@ -211,6 +212,42 @@ TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {
     EXPECT_GT(record.ended->steps, 0);
     EXPECT_TRUE(fs::exists(out / "summary.json"));
   }
+}
+
+TEST_F(Cli, SaysWhichStrategyTakesWhichCompressor) {
+  EXPECT_NE(tacit("list --legal").out.find("topk        plain ef dgc    plain ef"), std::string::npos);
+  bool refused = false;
+  for (const auto& pair : json("list --legal --json")) {
+    EXPECT_EQ(pair.at("legal").get<bool>(), pair.at("reason").get<std::string>().empty());
+    refused = refused || !pair.at("legal").get<bool>();
+  }
+  EXPECT_TRUE(refused);
+}
+
+TEST_F(Cli, TrainsCompressedWithFewerBytesAndRefusesSenselessPairs) {
+  const std::string train =
+      "train --workers 2 --model mlp --data synthetic:samples=200,test=50 --steps 6 --json ";
+  const auto plain = json(train).at("bytes_payload").get<double>();
+  EXPECT_LT(json(train + "--compress onebit,ef").at("bytes_payload").get<double>(), plain / 3);
+  const auto compressed = json(train + "--compress onebit,ef");
+  EXPECT_EQ(compressed.at("compress"), "onebit,ef");
+  EXPECT_EQ(compressed.at("strategy"), "ssgd");
+  expect_refusal(train + "--compress topk:ratio=0", {"ratio", "(0, 1]"});
+  expect_refusal(train + "--compress topk,dgc", {"dgc", "momentum"});
+  expect_refusal(train + "--strategy local --optimizer sgd --compress topk,dgc", {"local", "dgc"});
+  expect_refusal(train + "--strategy ssgd:servers=1 --compress onebit,ef", {"servers"});
+  expect_refusal(train + "--compress onebitt", {"'onebit'"});
+}
+
+TEST_F(Cli, BenchMeasuresCompressorsBesideMemcpy) {
+  const auto rows = json("bench compress --values 5000 --json");
+  EXPECT_GE(rows.size(), 11U);
+  for (const auto& row : rows) {
+    EXPECT_GT(row.at("encode_of_memcpy").get<double>(), 0);
+    EXPECT_GT(row.at("decode_gb_per_s").get<double>(), 0);
+    EXPECT_GT(row.at("bytes_per_value").get<double>(), 0);
+  }
+  expect_refusal("bench compress --values 0", {"--values 0"});
 }
 
 }  // namespace

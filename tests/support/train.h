@@ -25,6 +25,8 @@ struct TrainCase {
   std::string optimizer = "sgd";
   double lr = 0.1;
   std::uint64_t seed = 1;
+  std::string schedule = "constant";
+  std::string compress = "";
 };
 
 struct Trained {
@@ -50,6 +52,7 @@ class KeptModel final : public Model {
   KeptModel(const KeptModel&) = delete;
   KeptModel& operator=(const KeptModel&) = delete;
   std::span<const Slice> tensors() const override { return inner_->tensors(); }
+  std::span<const std::size_t> rows() const override { return inner_->rows(); }
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
   double compute_gradient(const Batch& batch) override {
@@ -78,7 +81,9 @@ inline Trained train_in(World& world, const TrainCase& c,
   NoObserver observer;
   TrainOptions options;
   options.strategy = c.strategy;
+  options.compress = c.compress;
   options.optimizer = c.optimizer;
+  options.schedule = c.schedule;
   options.batch = c.global_batch / c.ranks;
   options.lr = c.lr;
   options.seed = c.seed;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "tacit/core/views.h"
 #include "tacit/transport/ledger.h"
@@ -51,6 +52,9 @@ class Agent {
   virtual void stop() = 0;
 };
 
+// Takes what a rank sent; the bytes are readable until it returns.
+using Take = std::function<void(int from, ConstBytes message)>;
+
 // Collectives are called by all ranks in the same order. All of them work for 1 rank and for empty views.
 //
 // Bits     a sum or mean ends with the same bits on every rank and in every world.
@@ -71,6 +75,9 @@ class Comm {
   virtual void reduce_scatter(FloatView x) = 0;
   // Every rank's x[own_slice] reaches all.
   virtual void all_gather(FloatView x) = 0;
+  // out[r] goes to rank r. Messages may have any length; take gets them in the order of the ranks, out[rank()] in its
+  // turn.
+  virtual void all_to_all(std::span<const ConstBytes> out, const Take& take) = 0;
   virtual void broadcast(Bytes x, int root) = 0;
   virtual void barrier() = 0;
 

@@ -12,19 +12,30 @@
 
 namespace tacit {
 
+// What a strategy sends, as far as compressors care.
+enum class Sends {
+  kNotCompressed,  // it takes no compressor
+  kGradients,      // a mean of gradients at every step
+  kDifferences,    // a mean of how far weights have moved
+};
+
 struct StrategyInfo {
   std::string name;     // as in strategies.def
   std::string summary;  // one line
   std::string paper;
   // Reads its options and builds one rank's strategy in a world of so many ranks. Throws InvalidConfig.
   std::function<std::unique_ptr<Strategy>(OptionReader& options, int ranks)> make;
+  Sends sends = Sends::kNotCompressed;
 };
 using StrategyRegistry = Registry<StrategyInfo>;
 
-// `local:period=8`, for one rank of so many. Throws InvalidConfig.
-inline std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec,
-                                               int ranks) {
-  return known.make(spec, [&](const StrategyInfo& info, OptionReader& o) { return info.make(o, ranks); });
-}
+// Why this strategy does not take this compressor; empty where it does. The one table of what is legal, which
+// `tacit list --legal` prints.
+std::string why_not(const StrategyInfo& strategy, const Compression& how);
+
+// `local:period=8`, for one rank of so many, with a compressor or none ("" or `topk:ratio=0.01,ef`). Throws
+// InvalidConfig.
+std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec, int ranks,
+                                        std::string_view compress = "");
 
 }  // namespace tacit

@@ -2,6 +2,7 @@
 // An algorithm that keeps replicas together. One file in src/strategies/.
 #pragma once
 
+#include "tacit/compress/compression.h"
 #include "tacit/strategy/worker.h"
 
 namespace tacit {
@@ -14,6 +15,9 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
+  // What it exchanges travels compressed. Called before start, where legal.h allows the pair.
+  virtual void compress(const Compression& how);
+
   // Before the first gradient. Equal weights everywhere: rank 0's.
   virtual void start(Worker& w);
 
@@ -25,6 +29,10 @@ class Strategy {
 
   // Ends every exchange. Afterwards params() is model() and equal on every rank.
   virtual void finish(Worker& w);
+
+  // What a resumed run needs beside the parameters: residuals, clocks, phases. load() comes after start.
+  virtual void save(StateWriter&) const {}
+  virtual void load(StateReader&) {}
 };
 
 }  // namespace tacit

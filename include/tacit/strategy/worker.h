@@ -24,6 +24,8 @@ class Worker {
   virtual FloatView gradient() = 0;                    // fresh, at params(), when step() is called
   virtual void apply(ConstFloatView g) = 0;            // inner optimiser: params <- params + U(g)
   virtual std::span<const Slice> tensors() const = 0;  // where each tensor lies, for per-tensor rules
+  // The first dimension of each tensor, for rules that see matrices; empty where nobody knows.
+  virtual std::span<const std::size_t> rows() const { return {}; }
   virtual Comm& comm() = 0;
   virtual Tasks& tasks() = 0;
   virtual Rng rng(Rng::Use use) const = 0;  // at (seed, rank, t)

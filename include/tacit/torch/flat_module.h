@@ -25,6 +25,8 @@ class FlatModule {
   FloatView params() { return params_view_; }
   FloatView gradient() { return gradient_view_; }
   std::span<const Slice> tensors() const { return slices_; }
+  // The first dimension of each of them.
+  std::span<const std::size_t> rows() const { return rows_; }
   // Float buffers such as batch-norm statistics, where they are; integer buffers are not among them.
   std::span<const FloatView> buffers() const { return buffers_; }
   // What is not trained: frozen parameters and all buffers, as bytes, so that ranks can start alike.
@@ -43,6 +45,7 @@ class FlatModule {
   std::vector<::torch::Tensor> gradients_;      // inside flat_gradient_, one per parameter
   std::vector<::torch::Tensor> fixed_tensors_;  // keeps what fixed_ and buffers_ show
   std::vector<Slice> slices_;
+  std::vector<std::size_t> rows_;
   std::vector<FloatView> buffers_;
   std::vector<Bytes> fixed_;
   FloatView params_view_;

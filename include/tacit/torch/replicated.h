@@ -6,6 +6,7 @@
 #include <torch/optim/optimizer.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "tacit/strategies/builtin.h"
@@ -25,6 +26,7 @@ class Replicated {
   struct Options {
     std::uint64_t seed = 1;
     const StrategyRegistry* strategies = nullptr;  // default: the built-in ones
+    std::string compress;                          // `topk:ratio=0.01,ef`; empty: nothing is compressed
   };
 
   // Collective: afterwards every rank has rank 0's parameters, frozen ones too, and buffers.

@@ -35,6 +35,8 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual std::span<const Slice> tensors() const = 0;
+  // The first dimension of each tensor, for compressors that see matrices; empty where nobody knows.
+  virtual std::span<const std::size_t> rows() const { return {}; }
   virtual FloatView params() = 0;
   virtual FloatView gradient() = 0;
   // State that is not trained, such as a batch norm's statistics. Averaged over ranks for evaluation.

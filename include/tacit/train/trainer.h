@@ -20,6 +20,7 @@ namespace tacit {
 
 struct TrainOptions {
   std::string strategy = "ssgd";
+  std::string compress;  // `topk:ratio=0.01,ef`; empty: nothing is compressed
   std::string optimizer = "sgd:momentum=0.9";
   std::string schedule = "constant";
   std::int64_t batch = 32;  // per worker
@@ -37,6 +38,7 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_steps(const StepsDone& event) = 0;
   virtual void on_evaluation(const Evaluated& event) = 0;  // by rank 0 alone
+  virtual void on_warning(const std::string&) {}           // by rank 0 alone
 };
 
 // What all ranks share, read-only.
@@ -48,6 +50,14 @@ struct TrainJob {
   TrainObserver& observer;
   std::function<bool()> stop;  // asked before every step; true ends the run with Interrupted
 };
+
+// Refuses a compressor that the strategy or the optimiser makes senseless. Throws InvalidConfig.
+void check_compression(const TrainOptions& options, const StrategyRegistry& strategies, int ranks);
+
+// With error feedback a momentum belongs in front of the compressor (compress/momentum.h). Where gradients are sent, the
+// optimiser is sgd with a momentum and --compress says ef and nothing about one, it moves there, in Nesterov's form;
+// momentum=0 in --compress leaves it where it is. All else comes back as it was.
+TrainOptions with_momentum_in_front(const TrainOptions& options, const StrategyRegistry& strategies);
 
 // The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks);

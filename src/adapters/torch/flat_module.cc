@@ -38,6 +38,7 @@ FlatModule::FlatModule(::torch::nn::Module& module) {
     }
     parameters_.push_back(entry.value());
     slices_.push_back({total, static_cast<std::size_t>(entry.value().numel())});
+    rows_.push_back(entry.value().dim() > 0 ? static_cast<std::size_t>(entry.value().size(0)) : 1);
     total += slices_.back().count;
   }
   if (total == 0)

@@ -25,6 +25,7 @@ class TorchModel final : public Model {
   explicit TorchModel(std::shared_ptr<Net> net) : net_(std::move(net)), flat_(*net_) {}
 
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
+  std::span<const std::size_t> rows() const override { return flat_.rows(); }
   FloatView params() override { return flat_.params(); }
   FloatView gradient() override { return flat_.gradient(); }
   std::span<const FloatView> buffers() override { return flat_.buffers(); }

@@ -19,6 +19,7 @@ class TorchWorker final : public ReplicaWorker {
     optimizer_.step();
   }
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
+  std::span<const std::size_t> rows() const override { return flat_.rows(); }
   std::span<const FloatView> buffers() override { return flat_.buffers(); }
 
  private:
@@ -36,7 +37,7 @@ class Replicated::Impl {
         flat_(module),
         worker_(process, flat_, optimizer, options.seed),
         strategy_(make_strategy(options.strategies != nullptr ? *options.strategies : builtin_strategies(),
-                                strategy, process.size())) {
+                                strategy, process.size(), options.compress)) {
     // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
     for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
     strategy_->start(worker_);

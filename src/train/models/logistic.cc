@@ -15,16 +15,21 @@ class Logistic final : public SoftmaxModel {
       : Logistic(Dense(0, context.input.size(), static_cast<std::size_t>(context.classes))) {}
 
   std::span<const Slice> tensors() const override { return tensors_; }
+  std::span<const std::size_t> rows() const override { return rows_; }
 
  private:
   explicit Logistic(const Dense& layer)
-      : SoftmaxModel(layer.end(), layer.outputs()), layer_(layer), tensors_{layer.weights(), layer.bias()} {}
+      : SoftmaxModel(layer.end(), layer.outputs()),
+        layer_(layer),
+        tensors_{layer.weights(), layer.bias()},
+        rows_{layer.outputs(), layer.outputs()} {}
 
   void forward(ConstFloatView x) override { layer_.forward(params_, x, scores_); }
   void backward(ConstFloatView x) override { layer_.backward(x, scores_, gradient_); }
 
   const Dense layer_;
   const std::array<Slice, 2> tensors_;
+  const std::array<std::size_t, 2> rows_;
 };
 
 }  // namespace

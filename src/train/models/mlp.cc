@@ -20,6 +20,7 @@ class Mlp final : public SoftmaxModel {
   }
 
   std::span<const Slice> tensors() const override { return tensors_; }
+  std::span<const std::size_t> rows() const override { return rows_; }
 
  private:
   Mlp(const Dense& first, std::size_t classes) : Mlp(first, Dense(first.end(), first.outputs(), classes)) {}
@@ -28,6 +29,7 @@ class Mlp final : public SoftmaxModel {
         first_(first),
         second_(second),
         tensors_{first.weights(), first.bias(), second.weights(), second.bias()},
+        rows_{first.outputs(), first.outputs(), second.outputs(), second.outputs()},
         hidden_(first.outputs()),
         d_hidden_(first.outputs()) {}
 
@@ -47,6 +49,7 @@ class Mlp final : public SoftmaxModel {
   const Dense first_;
   const Dense second_;
   const std::array<Slice, 4> tensors_;
+  const std::array<std::size_t, 4> rows_;
   std::vector<float> hidden_;
   std::vector<float> d_hidden_;
 };

@@ -2,7 +2,6 @@
 #include "tacit/core/kernels.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/simd_targets.h"
 #include "tacit/core/error.h"
 #include "tacit/core/rng.h"
 
@@ -19,6 +19,7 @@ namespace tacit::kernels {
 namespace {
 
 using Floats = std::vector<float>;
+using test::on_every_target;
 
 constexpr std::size_t kLengths[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 63, 64, 65, 1000, 100003};
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -40,16 +41,6 @@ std::vector<std::uint32_t> bits(ConstFloatView x) {
   std::vector<std::uint32_t> out;
   for (const float v : x) out.push_back(std::bit_cast<std::uint32_t>(v));
   return out;
-}
-
-// Runs the body once per SIMD target of this CPU, and puts the choice back.
-void on_every_target(const std::function<void()>& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
 }
 
 // y <- kernel(x, y) against y_i <- reference(x_i, y_i), bit for bit, for all lengths and targets.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Compressors by name, and what `--compress` says: `topk:ratio=0.01,ef`, `onebit,ef`, `powersgd:rank=2,ef,min=4096`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tacit/compress/compressor.h"
+#include "tacit/core/registry.h"
+
+namespace tacit {
+
+using MakeCompressor = std::function<std::unique_ptr<Compressor>()>;
+using MakeSketch = std::function<std::unique_ptr<LinearSketch>(Matrix)>;
+
+// How one compressor is made, once its options are read. One of the two is set.
+struct CompressorMaker {
+  Traits traits;
+  MakeCompressor compressor;
+  MakeSketch sketch;
+  // For an average of several ranks' payloads, where that has more to say than each of them; otherwise not set.
+  MakeCompressor answer{};
+};
+
+struct CompressorInfo {
+  std::string name;
+  std::string summary;  // one line, with its options
+  std::string paper;
+  std::function<CompressorMaker(OptionReader&)> make;  // throws InvalidConfig
+};
+using CompressorRegistry = Registry<CompressorInfo>;
+
+const CompressorRegistry& builtin_compressors();
+
+// What stands around a compressor.
+enum class Memory {
+  kNone,
+  kErrorFeedback,  // ef: what was not sent is added to the next step's input
+  kMomentum,       // dgc: momentum before compression too, and cleared where an entry was sent
+};
+
+// How contributions become a mean.
+enum class Route {
+  kAuto,     // by bytes
+  kGather,   // everyone sends its payload to everyone
+  kScatter,  // shards are averaged by their owners, which compress them again
+};
+
+// A parsed --compress.
+struct Compression {
+  // Every compressor also takes
+  //   ef, dgc                       what stands around it
+  //   momentum=                     in front of it: with dgc 0.9 if not said, with ef none, or what the trainer knows
+  //   min=256                       tensors with fewer values travel as they are
+  //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector;
+  //                                 model for topk and drop if not said, tensor for the others
+  //   via=auto|gather|scatter       how contributions become a mean
+  // Throws InvalidConfig.
+  static Compression parse(std::string_view spec, const CompressorRegistry& known = builtin_compressors());
+
+  std::string text;  // as the user wrote it
+  std::string name;
+  CompressorMaker maker;
+  Memory memory = Memory::kNone;
+  std::optional<float> momentum;  // in front of the compressor, where the inner optimiser then has none
+  std::size_t min_values = 0;
+  bool whole_model = false;
+  Route route = Route::kAuto;
+};
+
+}  // namespace tacit

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// What a resumed run needs, as named entries in a flat buffer. Entries are read in the order they were written.
+//
+// Layout  per entry: u32 length of the name, the name, u64 length of the data, the data; in the machine's byte order.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+class StateWriter {
+ public:
+  void write(std::string_view name, ConstBytes data) {
+    const auto name_size = static_cast<std::uint32_t>(name.size());
+    const std::uint64_t data_size = data.size();
+    append(std::as_bytes(std::span(&name_size, 1)));
+    append(std::as_bytes(std::span(name)));
+    append(std::as_bytes(std::span(&data_size, 1)));
+    append(data);
+  }
+  void write(std::string_view name, ConstFloatView x) { write(name, bytes_of(x)); }
+  void write(std::string_view name, std::uint64_t value) { write(name, std::as_bytes(std::span(&value, 1))); }
+
+  ConstBytes bytes() const { return out_; }
+
+ private:
+  void append(ConstBytes data) { out_.insert(out_.end(), data.begin(), data.end()); }
+  std::vector<std::byte> out_;
+};
+
+// Lifetime  the bytes must outlive it.
+// Errors    InvalidConfig that names the entry: the state is another run's, or damaged.
+class StateReader {
+ public:
+  explicit StateReader(ConstBytes bytes) : left_(bytes) {}
+
+  // The next entry, which must have this name and length.
+  void read(std::string_view name, Bytes into) {
+    const auto name_size = take_number<std::uint32_t>(name);
+    const ConstBytes found = take(name, name_size);
+    if (name_size != name.size() || std::memcmp(found.data(), name.data(), name_size) != 0)
+      refuse(name, "another entry is in its place");
+    const auto data_size = take_number<std::uint64_t>(name);
+    if (data_size != into.size())
+      refuse(name,
+             "it has " + std::to_string(data_size) + " bytes where " + std::to_string(into.size()) + " fit");
+    copy<std::byte>(take(name, into.size()), into);
+  }
+  void read(std::string_view name, FloatView into) { read(name, bytes_of(into)); }
+  std::uint64_t number(std::string_view name) {
+    std::uint64_t value = 0;
+    read(name, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  bool at_end() const { return left_.empty(); }
+
+ private:
+  template <class Number>
+  Number take_number(std::string_view name) {
+    Number value = 0;
+    copy<std::byte>(take(name, sizeof value), std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  ConstBytes take(std::string_view name, std::size_t size) {
+    if (size > left_.size()) refuse(name, "the state ends early");
+    const ConstBytes taken = left_.first(size);
+    left_ = left_.subspan(size);
+    return taken;
+  }
+  [[noreturn]] static void refuse(std::string_view name, const std::string& why) {
+    throw InvalidConfig("saved state, entry '" + std::string(name) + "': " + why +
+                        "; resume with the options the state was saved with");
+  }
+  ConstBytes left_;
+};
+
+}  // namespace tacit

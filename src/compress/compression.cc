@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/compress/compression.h"
+
+#include "compress/makers.h"
+
+namespace tacit {
+namespace {
+
+// "onebit,ef" is short for "onebit:ef".
+std::string with_colon(std::string_view spec) {
+  std::string text(spec);
+  const auto first = text.find_first_of(":,");
+  if (first != std::string::npos) text[first] = ':';
+  return text;
+}
+
+void read_memory(Compression& c, OptionReader& options) {
+  const bool ef = options.flag("ef", false);
+  const bool dgc = options.flag("dgc", false);
+  const auto momentum = static_cast<float>(options.number("momentum", 0.9, 0, 0.9999));
+  if (options.given("momentum") || dgc) c.momentum = momentum;
+  if (options.given("momentum") && !dgc && !ef)
+    throw InvalidConfig(c.name +
+                        ": momentum= belongs to ef and dgc; add one of them, or leave it to --optimizer");
+  if (ef && dgc) throw InvalidConfig(c.name + ": dgc keeps what was not sent as ef does; write one of them");
+  if (ef && !c.maker.traits.contracts)
+    throw InvalidConfig(c.name + ": ef feeds back errors, and those of " + c.text +
+                        " can be larger than its input, so that they would grow; leave ef out" +
+                        (c.name == "qsgd" ? " or give more levels or a smaller bucket" : ""));
+  if (dgc && !c.maker.traits.sparse)
+    throw InvalidConfig(c.name + ": dgc clears the momentum of entries that were sent, and " + c.name +
+                        " sends all of them; use topk, drop or randomk, or ef in place of dgc");
+  c.memory = dgc ? Memory::kMomentum : ef ? Memory::kErrorFeedback : Memory::kNone;
+}
+
+}  // namespace
+
+const CompressorRegistry& builtin_compressors() {
+  static const CompressorRegistry registry("compressor", {
+#define TACIT_COMPRESSOR(name) name##_info(),
+#include "compress/compressors.def"
+#undef TACIT_COMPRESSOR
+                                                         });
+  return registry;
+}
+
+Compression Compression::parse(std::string_view spec, const CompressorRegistry& known) {
+  return known.make(with_colon(spec), [&](const CompressorInfo& info, OptionReader& options) {
+    Compression c;
+    c.text = std::string(spec);
+    c.name = info.name;
+    c.maker = info.make(options);
+    read_memory(c, options);
+    c.min_values = static_cast<std::size_t>(options.integer("min", 256, 0, 1LL << 40));
+    const std::string scopes[] = {"tensor", "model"};
+    // One threshold for all layers finds what matters most; scales are a layer's own.
+    const bool selects = c.maker.traits.sparse && c.maker.compressor;
+    c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes) == "model";
+    const std::string routes[] = {"auto", "gather", "scatter"};
+    const std::string route = options.choice("via", "auto", routes);
+    c.route = route == "gather" ? Route::kGather : route == "scatter" ? Route::kScatter : Route::kAuto;
+    if (c.maker.sketch && options.given("via"))
+      throw InvalidConfig(c.name + ": via= has no meaning, because its sums travel; leave it out");
+    if (c.maker.sketch && c.whole_model && c.name == "powersgd")
+      throw InvalidConfig("powersgd: per=model has no meaning, because it works on matrices; leave it out");
+    return c;
+  });
+}
+
+}  // namespace tacit
