@@ -5,7 +5,8 @@
 // Rule    a threshold is the (1 - ratio) quantile of the magnitudes in a random sample; what is at least as large
 //         travels as it is. Zeros never do.
 // Error   that of top-k for the number of values that were sent, which varies with the sample; biased.
-// Default ratio=0.01, sample=0.001 of the values, but at least 4096 of them (all, where there are fewer).
+// Answer  as topk.cc.
+// Default ratio=0.01, answer=3, sample=0.001 of the values, but at least 4096 of them (all, where there are fewer).
 // Bytes   8 per value that is sent, and 4.
 // Layout  sparse.h.
 #include <algorithm>
@@ -55,13 +56,16 @@ class Drop final : public Compressor {
 }  // namespace
 
 CompressorInfo drop_info() {
-  return {"drop", "the values above a threshold that a sample gives (options: ratio=0.01, sample=0.001)",
+  return {"drop",
+          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001)",
           "arXiv:1704.05021", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
+            const double answer = read_answer(options, ratio);
             const double sample = options.number("sample", 0.001, 1e-9, 1);
             return {{.contracts = true, .sparse = true},
                     [=] { return std::make_unique<Drop>(ratio, sample); },
-                    nullptr};
+                    nullptr,
+                    [=] { return std::make_unique<Drop>(answer, sample); }};
           }};
 }
 

@@ -12,5 +12,7 @@ namespace tacit {
 
 // The option ratio=, in (0, 1].
 double read_ratio(OptionReader& options, double fallback);
+// The ratio of an owner's answer, from `answer=`, how many times that of one rank it is.
+double read_answer(OptionReader& options, double ratio);
 
 }  // namespace tacit

@@ -5,9 +5,13 @@
 // Error   ||C(x) - x||^2 <= (1 - k/n) ||x||^2: a contraction, biased.
 // How     the k-th largest magnitude is found exactly by counting its bits, 11, 10 and 10 of them at a time; the first
 //         count goes over all values, the others over those that agree so far.
-// Default ratio=0.01.
+// Answer  ranks choose different values, so that their average has up to P times as many: the owner of a shard keeps
+//         `answer` times as many as a rank does, or most of what arrives would wait once more.
+// Default ratio=0.01, answer=3.
 // Bytes   8 per value that is sent, and 4.
 // Layout  sparse.h.
+#include <algorithm>
+
 #include "compress/makers.h"
 #include "compress/sparse.h"
 
@@ -89,13 +93,19 @@ double read_ratio(OptionReader& options, double fallback) {
   return ratio;
 }
 
+double read_answer(OptionReader& options, double ratio) {
+  return std::min(1.0, ratio * options.number("answer", 3, 1, 1e6));
+}
+
 CompressorInfo topk_info() {
-  return {"topk", "the largest values, exactly so many (options: ratio=0.01)", "arXiv:1809.10505",
+  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3)", "arXiv:1809.10505",
           [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
+            const double answer = read_answer(options, ratio);
             return {{.contracts = true, .sparse = true},
                     [ratio] { return std::make_unique<TopK>(ratio); },
-                    nullptr};
+                    nullptr,
+                    [answer] { return std::make_unique<TopK>(answer); }};
           }};
 }
 

@@ -99,7 +99,7 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
 
   Arrival wait() override {
     const Seconds start = hub_.scheduler().now();
-    hub_.wait(arrived_, rank_, want_.peer, want_.tag, [&] { return message_ != nullptr; });
+    hub_.wait(arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; });
     if (!message_) hub_.give_up(rank_, want_.peer, want_.tag);
     hub_.count_wait(start, message_->sent);
     if (!std::exchange(counted_, true))
@@ -112,7 +112,7 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
   }
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
-        arrived_, rank_, want_.peer, want_.tag, [&] { return message_ != nullptr; }, deadline);
+        arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; }, deadline);
   }
 
  private:

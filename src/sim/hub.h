@@ -88,9 +88,9 @@ class SimFabric::Hub {
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
   // Sleeps at the gate until done() or hopeless(peer), within the limits.
   template <class Done>
-  void wait(sim::Gate& gate, int rank, int peer, Tag tag, const Done& done);
+  void wait(sim::Gate& gate, const MessageWait& what, const Done& done);
   template <class Done>
-  bool ready_by(sim::Gate& gate, int rank, int peer, Tag tag, const Done& done, Deadline deadline);
+  bool ready_by(sim::Gate& gate, const MessageWait& what, const Done& done, Deadline deadline);
 
   void spend_compute(int rank, std::int64_t step);
   void pause(int rank);
@@ -131,20 +131,16 @@ class SimFabric::Hub {
 };
 
 template <class Done>
-void SimFabric::Hub::wait(sim::Gate& gate, int rank, int peer, Tag tag, const Done& done) {
-  wait_within(limits_, tasks(rank).clock(), MessageWait{rank, peer, tag}, [&](Deadline deadline) {
-    while (!done() && !hopeless(rank, peer) && scheduler_.now() < deadline)
-      scheduler_.sleep(gate, {sim::Reason::Kind::kMessage, peer, tag}, deadline);
-    return done() || hopeless(rank, peer);
-  });
+void SimFabric::Hub::wait(sim::Gate& gate, const MessageWait& what, const Done& done) {
+  wait_within(limits_, tasks(what.rank).clock(), what,
+              [&](Deadline deadline) { return ready_by(gate, what, done, deadline); });
 }
 
 template <class Done>
-bool SimFabric::Hub::ready_by(sim::Gate& gate, int rank, int peer, Tag tag, const Done& done,
-                              Deadline deadline) {
-  while (!done() && !hopeless(rank, peer) && scheduler_.now() < deadline)
-    scheduler_.sleep(gate, {sim::Reason::Kind::kMessage, peer, tag}, deadline);
-  return done() || hopeless(rank, peer);
+bool SimFabric::Hub::ready_by(sim::Gate& gate, const MessageWait& what, const Done& done, Deadline deadline) {
+  while (!done() && !hopeless(what.rank, what.peer) && scheduler_.now() < deadline)
+    scheduler_.sleep(gate, {sim::Reason::Kind::kMessage, what.peer, what.tag}, deadline);
+  return done() || hopeless(what.rank, what.peer);
 }
 
 }  // namespace tacit

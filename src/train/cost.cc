@@ -29,15 +29,16 @@ class CostWorker final : public ReplicaWorker {
 }  // namespace
 
 std::span<const NamedSize> named_sizes() {
-  static const std::array<NamedSize, 3> kSizes{{
+  static const std::array<NamedSize, 3> sizes{{
       {"resnet50", 25'557'032},     // K. He et al., CVPR 2016
       {"bert-large", 340'000'000},  // J. Devlin et al., NAACL 2019
       {"gpt2-xl", 1'500'000'000},   // A. Radford et al., 2019
   }};
-  return kSizes;
+  return sizes;
 }
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
+  TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
   Clock& clock = me.tasks().clock();
   CostWorker worker(me, job);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());

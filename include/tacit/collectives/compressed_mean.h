@@ -8,7 +8,7 @@
 //   sums     linear sketches are averaged as they are, by all-reduce.
 //
 // Which of gather and scatter sends fewer bytes depends on the number of ranks: P-1 payloads of the vector against
-// 2 (P-1) payloads of a P-th of it. For two ranks they are equal, and gather compresses once.
+// 2 (P-1) payloads of a P-th of it (an answer may be larger). Where they are equal, gather compresses once.
 #pragma once
 
 #include <memory>

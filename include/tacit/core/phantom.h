@@ -24,9 +24,11 @@ class Phantom {
   static bool holds(const void* at) { return at >= first_ && at < last_; }
 
  private:
-  // Compared with on every call of a kernel.
+  // Compared with on every call of a kernel. Of all threads, and set before there are any.
+  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables, readability-identifier-naming)
   static inline const void* first_ = nullptr;
   static inline const void* last_ = nullptr;
+  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables, readability-identifier-naming)
   FloatView view_;
 };
 
