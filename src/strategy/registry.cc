@@ -6,7 +6,7 @@ namespace tacit {
 std::string why_not(const StrategyInfo& strategy, const Compression& how) {
   switch (strategy.sends) {
     case Sends::kNotCompressed:
-      return strategy.name + " has no compressed form; leave --compress out, or use ssgd or local";
+      return strategy.name + " has no compressed form; leave --compress out, or use ssgd, local or compskip";
     case Sends::kGradients:
       return "";
     case Sends::kDifferences:
