@@ -7,6 +7,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
+#include "tacit/core/phantom.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -22,12 +23,11 @@ class Rounds {
     TACIT_CHECK(x.size() == count_, "a push does not fit its shard");
     Round& round = rounds_[step];
     round.resize(ranks_);
-    round[static_cast<std::size_t>(from)].assign(x.begin(), x.end());
+    const bool absent = Phantom::holds(x.data());  // then it only counts that it came
+    round[static_cast<std::size_t>(from)].assign(x.begin(), absent ? x.begin() + 1 : x.end());
     for (const auto& contribution : round)
       if (contribution.empty()) return false;
-    copy(round[0], mean_);
-    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_);
-    kernels::scale(1.0F / static_cast<float>(ranks_), mean_);
+    if (!absent) average(round);
     rounds_.erase(step);
     return true;
   }
@@ -35,6 +35,13 @@ class Rounds {
 
  private:
   using Round = std::vector<std::vector<float>>;  // by rank
+
+  void average(const Round& round) {
+    copy(round[0], mean_);
+    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_);
+    kernels::scale(1.0F / static_cast<float>(ranks_), mean_);
+  }
+
   const std::size_t ranks_;
   const std::size_t count_;
   std::map<std::int64_t, Round> rounds_;  // a fast rank may already push the next step
