@@ -70,6 +70,7 @@ void print_table(const Summary& s) {
   row("status", s.status);
   row("strategy",
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
+  if (!s.compress.empty()) row("compress", s.compress);
   row("model, data", s.model + ", " + s.data);
   row("steps",
       fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
@@ -251,7 +252,8 @@ class Run {
 RunStarted started(const World& world, const TrainSettings& s) {
   RunStarted event;
   event.version = TACIT_VERSION;
-  event.strategy = s.train.strategy + (s.train.compress.empty() ? "" : " with " + s.train.compress);
+  event.strategy = s.train.strategy;
+  event.compress = s.train.compress;
   event.world = world.name();
   event.workers = world.size();
   event.batch = s.train.batch;
@@ -271,7 +273,8 @@ void check(const TrainSettings& s) {
   if (s.train.log_every < 1)
     throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
   if (s.train.evaluate_every < 0)
-    throw InvalidConfig(fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
+    throw InvalidConfig(
+        fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
   make_optimizer(s.train.optimizer);

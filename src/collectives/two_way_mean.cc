@@ -163,7 +163,7 @@ class TwoWayMean::Impl {
       up_.keep_rest(memory_, out[r], comm.rank(), r, 0);
     }
     const float share = 1.0F / static_cast<float>(ranks_);
-    comm.all_to_all(out, [&](int from, ConstBytes message) {
+    comm.some_to_all(step.workers.turns, out, [&](int from, ConstBytes message) {
       if (!message.empty()) up_.add(message, from, me, share, average_, owned_.offset);
     });
   }
@@ -179,7 +179,7 @@ class TwoWayMean::Impl {
       down_.keep_rest(*server_, message.bytes(), comm.rank(), me, owned_.offset);
       std::fill(out.begin(), out.end(), message.bytes());
     }
-    comm.all_to_all(out, [&](int from, ConstBytes message) {
+    comm.some_to_all(step.servers.turns, out, [&](int from, ConstBytes message) {
       if (!message.empty()) down_.add(message, from, static_cast<std::size_t>(from), 1, result_, 0);
     });
   }

@@ -5,15 +5,19 @@ namespace tacit {
 
 namespace {
 
+bool own_momentum(const Compression& how) {
+  return how.memory == Memory::kMomentum || how.momentum.value_or(0) > 0;
+}
+
 std::string twice_momentum(const std::string& strategy) {
   return strategy +
          " sends how far weights have moved, which has the optimiser's momentum in it already, and "
-         "dgc would add its own; use ef in place of dgc";
+         "dgc or momentum= would add another; use ef without momentum=";
 }
 
 // Where both sides keep what was left out, and may be silent.
 std::string why_not_both_ways(const std::string& strategy, const Compression& how) {
-  if (how.memory == Memory::kMomentum) return twice_momentum(strategy);
+  if (own_momentum(how)) return twice_momentum(strategy);
   if (how.maker.sketch)
     return strategy + " lets ranks be silent, and the sums of " + how.name +
            " need all of them; use topk, drop, onebit, int8, fp16 or bf16";
@@ -39,7 +43,7 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
     case Sends::kGradients:
       return "";
     case Sends::kDifferences:
-      return how.memory == Memory::kMomentum ? twice_momentum(strategy) : "";
+      return own_momentum(how) ? twice_momentum(strategy) : "";
     case Sends::kBothWays:
       return why_not_both_ways(strategy, how);
   }

@@ -40,6 +40,7 @@ std::span<const NamedSize> named_sizes() {
 }
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
+  TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
   Clock& clock = me.tasks().clock();
   CostWorker worker(me, job);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());

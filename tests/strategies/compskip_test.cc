@@ -178,6 +178,22 @@ TEST(CompSkip, SendsWhatItKeepsAndOnlyWhenItSpeaks) {
             Bytes(2, 5 * 2 * (4 + 800 * 4)));
 }
 
+TEST(CompSkip, WhoIsKnownToBeSilentSendsNoMessage) {
+  const auto messages = [](const std::string& options) {
+    std::vector<std::uint64_t> all(3);
+    with_replicas({.strategy = "compskip:" + options, .ranks = 3}, [&](Replica& r, Strategy& s) {
+      const std::uint64_t before = r.comm().ledger().sent(Tag::Lane::kTrain).messages;
+      take_steps(r, s, 0, 12);
+      s.finish(r);
+      all[static_cast<std::size_t>(r.rank())] = r.comm().ledger().sent(Tag::Lane::kTrain).messages - before;
+    });
+    return all;
+  };
+  using Counts = std::vector<std::uint64_t>;
+  EXPECT_EQ(messages("skip=period:4,server_skip=period:3"), Counts(3, 2 * (3 + 4)));
+  EXPECT_EQ(messages("skip=magnitude:1000000,server_skip=period:12"), Counts(3, 2 * (12 + 1)));
+}
+
 TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
   const auto spoken =
       [](const std::string& options) {  // by 2 workers in 200 steps; the servers speak in every one
