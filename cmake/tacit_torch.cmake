@@ -20,7 +20,8 @@ set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_libtorch)
 add_library(tacit::libtorch ALIAS tacit_libtorch)
 
 tacit_library(torch
-  SOURCES src/adapters/torch/flat_module.cc src/adapters/torch/models.cc src/adapters/torch/nets.cc
+  SOURCES src/adapters/torch/flat_module.cc src/adapters/torch/flat_optimizer.cc
+          src/adapters/torch/models.cc src/adapters/torch/nets.cc
           src/adapters/torch/replicated.cc
   DEPS train strategies libtorch)
 # Torch's headers take a minute of compiling per file; parsed once they take seconds.

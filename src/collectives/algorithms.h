@@ -26,8 +26,9 @@ void ring_reduce_scatter(Exchange& with, FloatView x, float factor);
 void direct_all_gather(Exchange& with, FloatView x);
 void ring_all_gather(Exchange& with, FloatView x);
 
-// out[r] goes to rank r; take gets what came in the order of the ranks.
-void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Take& take);
+// out[r] of every speaker goes to rank r; take gets what came in the order of the ranks.
+void direct_some_to_all(Exchange& with, const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                        const Take& take);
 
 // Root's x reaches all, down a binomial tree.
 void tree_broadcast(Exchange& with, Bytes x, int root);

@@ -38,12 +38,11 @@ std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard) {
   return parts;
 }
 
-void Message::write(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
-  std::size_t most = 0;
+void Message::add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
+  std::size_t most = size_;
   for (const Slice& p : parts) most += kHead + padded(by.max_bytes(p.count));
   if (words_.size() * sizeof(std::uint32_t) < most) words_.resize(most / sizeof(std::uint32_t));
   const Bytes out = std::as_writable_bytes(std::span(words_));
-  size_ = 0;
   for (const Slice& p : parts) {
     TACIT_CHECK(p.count <= std::numeric_limits<std::int32_t>::max(), "a tensor has more than 2^31 values");
     const Rng own(rng.next(), 0, 0, Rng::Use::kRounding);

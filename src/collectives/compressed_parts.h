@@ -38,8 +38,14 @@ std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard);
 // A message of several payloads: for each u32 length, the payload, zeros up to the next multiple of 4.
 class Message {
  public:
-  // Encodes x[part] for every part, with draws of its own. The memory is kept for the next message.
-  void write(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng);
+  // A new message. The memory is kept.
+  void clear() { size_ = 0; }
+  // Encodes x[part] for every part, with draws of its own, after what is there.
+  void add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng);
+  void write(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
+    clear();
+    add(by, x, parts, rng);
+  }
   ConstBytes bytes() const { return std::as_bytes(std::span(words_)).first(size_); }
 
  private:

@@ -91,17 +91,23 @@ void direct_all_gather(Exchange& with, FloatView x) {
   whole.end_gather();
 }
 
-void direct_all_to_all(Exchange& with, std::span<const ConstBytes> out, const Take& take) {
-  const int n = with.size();
+void direct_some_to_all(Exchange& with, const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                        const Take& take) {
+  const auto n = static_cast<std::size_t>(with.size());
+  const auto me = static_cast<std::size_t>(with.rank());
   // Declared in this order, as above.
   std::vector<Request> outgoing;
-  std::vector<Request> incoming(static_cast<std::size_t>(n));
-  const auto peers = peers_of(with.rank(), n);
-  for (const int peer : peers) incoming[static_cast<std::size_t>(peer)] = with.borrow(peer, 0);
-  for (const int peer : peers) outgoing.push_back(with.send(peer, out[static_cast<std::size_t>(peer)], 0));
-  for (int rank = 0; rank < n; ++rank) {
-    Request& message = incoming[static_cast<std::size_t>(rank)];
-    take(rank, message ? message->wait().data : out[static_cast<std::size_t>(rank)]);
+  std::vector<Request> incoming(n);
+  const auto peers = peers_of(with.rank(), with.size());
+  for (const int peer : peers)
+    if (const auto from = static_cast<std::size_t>(peer); speakers[from])
+      incoming[from] = with.borrow(peer, 0);
+  for (const int peer : peers)
+    if (speakers[me]) outgoing.push_back(with.send(peer, out[static_cast<std::size_t>(peer)], 0));
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    if (!speakers[rank]) continue;
+    Request& message = incoming[rank];
+    take(static_cast<int>(rank), message ? message->wait().data : out[rank]);
     message.reset();  // its sender may go on
   }
   for (const Request& sent : outgoing) sent->wait();

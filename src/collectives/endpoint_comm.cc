@@ -56,9 +56,14 @@ class EndpointComm final : public Comm {
     few_ranks() ? direct_all_gather(with, x) : ring_all_gather(with, x);
   }
   void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
-    TACIT_CHECK(out.size() == static_cast<std::size_t>(size()), "all_to_all needs one message per rank");
+    some_to_all(std::vector<bool>(static_cast<std::size_t>(size()), true), out, take);
+  }
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                   const Take& take) override {
+    const auto ranks = static_cast<std::size_t>(size());
+    TACIT_CHECK(out.size() == ranks && speakers.size() == ranks, "all_to_all needs one message per rank");
     Exchange with = next(Channel::kAllToAll);
-    direct_all_to_all(with, out, take);
+    direct_some_to_all(with, speakers, out, take);
   }
   void broadcast(Bytes x, int root) override {
     TACIT_CHECK(root >= 0 && root < size(), "broadcast from a rank that does not exist");

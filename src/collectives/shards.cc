@@ -2,20 +2,20 @@
 #include "tacit/collectives/shards.h"
 
 #include <algorithm>
-#include <map>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tacit/collectives/rounds.h"
 #include "tacit/core/error.h"
-#include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
 
 namespace tacit {
 namespace {
 
 constexpr std::uint32_t kService = 1;
-enum Method : std::uint32_t { kPush = 1, kPull = 2 };
+enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3 };
 
 }  // namespace
 
@@ -29,33 +29,48 @@ class Shards::Keeper {
   }
   void stop() { agent_->stop(); }
 
+  // Runs the job on the agent, as soon as the rule can answer a pull of that step.
+  void visit(Comm& comm, std::int64_t step, const std::function<void(ShardRule&)>& job) {
+    std::exception_ptr error;
+    visitor_ = [&] {
+      try {
+        job(*rule_);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    };
+    comm.call(comm.rank(), kService, {comm.rank(), kVisit, step, {}}, {});
+    if (error) std::rethrow_exception(error);
+  }
+
  private:
   struct Waiting {
-    int from;
-    std::int64_t step;
+    Call call;
     std::unique_ptr<Answer> answer;
   };
 
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
     if (call.method == kPush) {
       rule_->push(call.from, call.step, floats_in(call.body));
-      std::erase_if(waiting_, [this](Waiting& w) { return try_answer(w); });
-      return;
+    } else {
+      TACIT_CHECK((call.method == kPull || call.method == kVisit) && answer,
+                  "a shard was asked for something else than push or pull");
+      waiting_.push_back({{call.from, call.method, call.step, {}}, std::move(answer)});
     }
-    TACIT_CHECK(call.method == kPull && answer, "a shard was asked for something else than push or pull");
-    Waiting pull{call.from, call.step, std::move(answer)};
-    if (!try_answer(pull)) waiting_.push_back(std::move(pull));
+    std::erase_if(waiting_, [this](Waiting& w) { return try_answer(w); });
   }
-  bool try_answer(Waiting& pull) {
-    const ConstFloatView reply = rule_->pull(pull.from, pull.step);
+  bool try_answer(Waiting& asked) {
+    const ConstFloatView reply = rule_->pull(asked.call.from, asked.call.step);
     if (reply.empty()) return false;
-    pull.answer->send(bytes_of(reply));
+    if (asked.call.method == kVisit) visitor_();
+    asked.answer->send(asked.call.method == kVisit ? ConstBytes() : bytes_of(reply));
     return true;
   }
 
   std::unique_ptr<ShardRule> rule_;
-  std::vector<Waiting> waiting_;  // pulls that came too early
-  std::unique_ptr<Agent> agent_;  // last: it stops before what it uses goes away
+  std::vector<Waiting> waiting_;   // what came too early, and what is new
+  std::function<void()> visitor_;  // the trainer's, who waits meanwhile
+  std::unique_ptr<Agent> agent_;   // last: it stops before what it uses goes away
 };
 
 void Shards::check_fit(int servers, int ranks) {
@@ -79,14 +94,30 @@ Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker&
 
 Shards::~Shards() = default;
 
-void Shards::push(std::int64_t step, ConstFloatView x) {
+void Shards::push(std::int64_t step, ConstFloatView x) const {
   for (const Place& p : places_)
     comm_.post(p.rank, kService, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))});
 }
 
-void Shards::pull(std::int64_t step, FloatView out) {
+void Shards::pull(std::int64_t step, FloatView out) const {
   for (const Place& p : places_)
     comm_.call(p.rank, kService, {comm_.rank(), kPull, step, {}}, bytes_of(part(out, p.part)));
+}
+
+void Shards::read(Comm& over, std::int64_t step, FloatView out) const {
+  for (const Place& p : places_) {
+    const FloatView shard = part(out, p.part);
+    if (p.rank == comm_.rank()) comm_.call(p.rank, kService, {p.rank, kPull, step, {}}, bytes_of(shard));
+    over.broadcast(bytes_of(shard), p.rank);
+  }
+}
+
+void Shards::save(std::int64_t step, StateWriter& state) const {
+  if (keeper_) keeper_->visit(comm_, step, [&](ShardRule& rule) { rule.save(state); });
+}
+
+void Shards::load(StateReader& state) {
+  if (keeper_) keeper_->visit(comm_, kBeforeTheFirst, [&](ShardRule& rule) { rule.load(state); });
 }
 
 void Shards::close() {
@@ -98,33 +129,18 @@ namespace {
 
 class MeanRule final : public ShardRule {
  public:
-  MeanRule(int ranks, std::size_t count)
-      : ranks_(static_cast<std::size_t>(ranks)), count_(count), answer_(count) {}
+  MeanRule(int ranks, std::size_t count) : rounds_(ranks, count) {}
 
   void push(int from, std::int64_t step, ConstFloatView x) override {
-    TACIT_CHECK(x.size() == count_, "a push does not fit its shard");
-    Round& round = rounds_[step];
-    round.resize(ranks_);
-    round[static_cast<std::size_t>(from)].assign(x.begin(), x.end());
-    for (const auto& contribution : round)
-      if (contribution.empty()) return;
-    copy(round[0], answer_);
-    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], answer_);
-    kernels::scale(1.0F / static_cast<float>(ranks_), answer_);
-    answered_ = step;
-    rounds_.erase(step);
+    if (rounds_.add(from, step, x)) answered_ = step;
   }
   ConstFloatView pull(int, std::int64_t step) override {
-    return answered_ == step ? ConstFloatView(answer_) : ConstFloatView();
+    return answered_ == step ? rounds_.mean() : ConstFloatView();
   }
 
  private:
-  using Round = std::vector<std::vector<float>>;  // by rank
-  const std::size_t ranks_;
-  const std::size_t count_;
-  std::map<std::int64_t, Round> rounds_;  // a fast rank may already push the next step
+  Rounds rounds_;
   std::int64_t answered_ = -1;
-  std::vector<float> answer_;
 };
 
 }  // namespace

@@ -41,6 +41,11 @@ void scale(float a, float* y, std::size_t n) {
                    HWY_ATTR { hn::StoreU(hn::Mul(hn::Set(d, a), hn::LoadU(d, y + i)), d, y + i); });
 }
 
+void multiply(const float* x, float* y, std::size_t n) {
+  for_lanes(n, [=](auto d, std::size_t i)
+                   HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i); });
+}
+
 void axpy(float a, const float* x, float* y, std::size_t n) {
   for_lanes(n, [=](auto d, std::size_t i) HWY_ATTR {
     const auto ax = hn::Mul(hn::Set(d, a), hn::LoadU(d, x + i));
@@ -219,6 +224,7 @@ namespace {
 HWY_EXPORT(sum);
 HWY_EXPORT(difference);
 HWY_EXPORT(scale);
+HWY_EXPORT(multiply);
 HWY_EXPORT(axpy);
 HWY_EXPORT(axpby);
 HWY_EXPORT(average);
@@ -266,6 +272,12 @@ void difference(ConstFloatView a, ConstFloatView b, FloatView out) {
 void scale(float a, FloatView y) {
   if (absent(y)) return;
   HWY_DYNAMIC_DISPATCH(scale)(a, y.data(), y.size());
+}
+
+void multiply(ConstFloatView x, FloatView y) {
+  check_equal(x.size(), y.size());
+  if (absent(x, y)) return;
+  HWY_DYNAMIC_DISPATCH(multiply)(x.data(), y.data(), y.size());
 }
 
 void axpy(float a, ConstFloatView x, FloatView y) {

@@ -3,18 +3,49 @@
 
 namespace tacit {
 
+namespace {
+
+bool own_momentum(const Compression& how) {
+  return how.memory == Memory::kMomentum || how.momentum.value_or(0) > 0;
+}
+
+std::string twice_momentum(const std::string& strategy) {
+  return strategy +
+         " sends how far weights have moved, which has the optimiser's momentum in it already, and "
+         "dgc or momentum= would add another; use ef without momentum=";
+}
+
+// Where both sides keep what was left out, and may be silent.
+std::string why_not_both_ways(const std::string& strategy, const Compression& how) {
+  if (own_momentum(how)) return twice_momentum(strategy);
+  if (how.maker.sketch)
+    return strategy + " lets ranks be silent, and the sums of " + how.name +
+           " need all of them; use topk, drop, onebit, int8, fp16 or bf16";
+  if (!how.maker.traits.contracts)
+    return strategy + " keeps what was left out, and the errors of " + how.name +
+           " can be larger than its input, so that they would grow; use topk, drop, onebit, int8, fp16 or "
+           "bf16";
+  if (how.route == Route::kGather)
+    return strategy + " sends everything over servers, which via=gather does without; leave via out";
+  return "";
+}
+
+}  // namespace
+
 std::string why_not(const StrategyInfo& strategy, const Compression& how) {
-  switch (strategy.sends) {
+  return why_not(strategy.name, strategy.sends, how);
+}
+
+std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
+  switch (sends) {
     case Sends::kNotCompressed:
-      return strategy.name + " has no compressed form; leave --compress out, or use ssgd or local";
+      return strategy + " has no compressed form; leave --compress out, or use ssgd, local or compskip";
     case Sends::kGradients:
       return "";
     case Sends::kDifferences:
-      if (how.memory == Memory::kMomentum || how.momentum.value_or(0) > 0)
-        return strategy.name +
-               " sends how far weights have moved, which has the optimiser's momentum in it already, and "
-               "dgc or momentum= would add another; use ef without momentum=";
-      return "";
+      return own_momentum(how) ? twice_momentum(strategy) : "";
+    case Sends::kBothWays:
+      return why_not_both_ways(strategy, how);
   }
   throw Bug("a strategy that sends nothing known");
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tacit/core/error.h"
+#include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 
 namespace tacit {
@@ -18,6 +19,7 @@ class CostWorker final : public ReplicaWorker {
   FloatView params() override { return vector_; }
   FloatView gradient() override { return vector_; }
   void apply(ConstFloatView) override {}
+  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 

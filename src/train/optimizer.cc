@@ -25,6 +25,12 @@ class State {
     return values_;
   }
 
+  void save(std::string_view name, StateWriter& state) const { state.write(name, ConstFloatView(values_)); }
+  void load(std::string_view name, StateReader& state) {
+    values_ = state.floats(name);
+    sized_ = !values_.empty();
+  }
+
  private:
   std::vector<float> values_;
   bool sized_ = false;
@@ -39,6 +45,9 @@ class Sgd final : public Optimizer {
     const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params.size());
     kernels::sgd_step(rule_, gradient, velocity, params);
   }
+  std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
+  void save(StateWriter& state) const override { velocity_.save("sgd.velocity", state); }
+  void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }
 
  private:
   kernels::SgdStep rule_;
@@ -58,6 +67,19 @@ class Adam final : public Optimizer {
     const FloatView second = second_.of(params.size());
     correct(lr);
     kernels::adam_step(rule_, gradient, first, second, params);
+  }
+  std::unique_ptr<Optimizer> fresh() const override {
+    return std::make_unique<Adam>(rule_, weight_decay_, decay_);
+  }
+  void save(StateWriter& state) const override {
+    state.write("adam.steps", static_cast<std::uint64_t>(steps_));
+    first_.save("adam.first", state);
+    second_.save("adam.second", state);
+  }
+  void load(StateReader& state) override {
+    steps_ = static_cast<std::int64_t>(state.number("adam.steps"));
+    first_.load("adam.first", state);
+    second_.load("adam.second", state);
   }
 
  private:

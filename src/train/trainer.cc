@@ -31,6 +31,7 @@ class FlatWorker final : public ReplicaWorker {
   FloatView params() override { return model_.params(); }
   FloatView gradient() override { return model_.gradient(); }
   void apply(ConstFloatView g) override { optimizer_.step(g, lr_, model_.params()); }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_.fresh(); }
   std::span<const Slice> tensors() const override { return model_.tensors(); }
   std::span<const std::size_t> rows() const override { return model_.rows(); }
   std::span<const FloatView> buffers() override { return model_.buffers(); }

@@ -34,11 +34,15 @@ TEST_F(Simulate, TheSameCommandTwiceGivesTheSameTrace) {
 
 TEST_F(Simulate, LearnsWhatTheThreadsLearn) {
   write_cluster();
-  const auto simulated = json("simulate --json" + train_);
-  const auto threads =
-      json("train --workers 4 --json --model logistic --data synthetic:samples=960 --steps 20 --batch 10");
-  EXPECT_EQ(simulated["weights_hash"], threads["weights_hash"]);
-  EXPECT_EQ(simulated["bytes_payload"], threads["bytes_payload"]);
+  for (const std::string strategy :
+       {"ssgd", "dc_s3gd", "ssd:warmup=4,delay=3", "compskip:up=topk:ratio=0.1"}) {
+    const auto simulated = json("simulate --json --strategy " + strategy + train_);
+    const auto threads =
+        json("train --workers 4 --json --model logistic --data synthetic:samples=960 --steps 20 " +
+             std::string("--batch 10 --strategy ") + strategy);
+    EXPECT_EQ(simulated["weights_hash"], threads["weights_hash"]) << strategy;
+    EXPECT_EQ(simulated["bytes_payload"], threads["bytes_payload"]) << strategy;
+  }
 }
 
 TEST_F(Simulate, CompressedItLearnsWhatTheThreadsLearnWithoutAWarning) {
@@ -67,6 +71,21 @@ TEST_F(Simulate, TheRunLogHasEveryRanksTimes) {
   EXPECT_GT(run.times[0].wait, run.times[2].wait);
   for (const RankTimes& each : run.times)
     EXPECT_NEAR(each.compute + each.communicate + each.wait, run.ended->seconds, 0.1 * run.ended->seconds);
+}
+
+// An exchange that takes as long as a gradient is hidden behind it, and a step takes as long as one of them.
+TEST_F(Simulate, WhatRunsBehindTheGradientIsHidden) {
+  write("cluster.toml",
+        "workers = 4\n[network]\nbandwidth = \"100Mbps\"\nlatency = \"10us\"\n[compute]\nstep = \"20ms\"\n");
+  const std::string steps =
+      " --cluster cluster.toml --model mlp --data synthetic:samples=960 --steps 20 --batch 10 --json";
+  const auto seconds = [&](const std::string& strategy) {
+    return json("simulate --strategy " + strategy + steps)["seconds"].get<double>();
+  };
+  const double computing = 20 * 0.020;
+  const double in_turn = seconds("ssgd");
+  EXPECT_LT(seconds("dc_s3gd"), std::max(computing, in_turn - computing) + 0.1 * in_turn);
+  EXPECT_LT(seconds("ssd:warmup=0"), 0.6 * seconds("ssgd:servers=4"));
 }
 
 TEST_F(Simulate, EvaluationsTakeNoVirtualTime) {

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "adapters/torch/nets.h"
+#include "support/refusal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/core/mutex.h"
@@ -168,6 +169,52 @@ TEST(Replicated, WithAnyOptimizerIsOneWorkerOnTheGlobalBatch) {
       for (std::size_t i = 0; i < one[0].size(); ++i) ASSERT_NEAR(many[0][i], one[0][i], 1e-4F);
     }
   }
+}
+
+// The servers of a strategy run what the user gave the worker, with its settings.
+TEST(Replicated, ServersRunTheWorkersOptimizer) {
+  using namespace ::torch::optim;
+  const std::vector<MakeOptimizer> makers{
+      [](auto p) {
+        return std::make_unique<SGD>(std::move(p),
+                                     SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(0.01));
+      },
+      [](auto p) {
+        return std::make_unique<Adam>(std::move(p), AdamOptions(0.01).betas({0.8, 0.95}).eps(1e-6));
+      },
+      [](auto p) { return std::make_unique<AdamW>(std::move(p), AdamWOptions(0.01).weight_decay(0.3)); }};
+  for (const MakeOptimizer& make : makers) {
+    const auto here = train(2, "ssgd:servers=2", make, false);
+    const auto there = train(2, "ssd:warmup=1000000", make, false);
+    for (std::size_t i = 0; i < here[0].size(); ++i) ASSERT_NEAR(there[0][i], here[0][i], 1e-5F);
+    EXPECT_EQ(there[1], there[0]);
+  }
+}
+
+TEST(Replicated, AnOptimizerThatServersCannotRunIsRefusedByName) {
+  using namespace ::torch::optim;
+  const auto why = [](const MakeOptimizer& make) {
+    return test::refusal([&] { train(2, "ssd", make, false); });
+  };
+  EXPECT_NE(why([](auto p) { return std::make_unique<RMSprop>(std::move(p)); }).find("torch::optim::RMSprop"),
+            std::string::npos);
+  EXPECT_NE(why([](auto p) { return std::make_unique<LBFGS>(std::move(p)); }).find("torch::optim::LBFGS"),
+            std::string::npos);
+  EXPECT_NE(why([](auto p) {
+              return std::make_unique<SGD>(std::move(p), SGDOptions(0.1).momentum(0.9).dampening(0.5));
+            }).find("dampening"),
+            std::string::npos);
+  EXPECT_NE(why([](auto p) {
+              return std::make_unique<Adam>(std::move(p), AdamOptions().amsgrad(true));
+            }).find("amsgrad"),
+            std::string::npos);
+  EXPECT_NE(why([](const std::vector<::torch::Tensor>& p) {
+              const std::vector<OptimizerParamGroup> groups{
+                  {{p[0]}, std::make_unique<SGDOptions>(0.1)},
+                  {{p.begin() + 1, p.end()}, std::make_unique<SGDOptions>(0.2)}};
+              return std::make_unique<SGD>(groups, SGDOptions(0.1));
+            }).find("groups"),
+            std::string::npos);
 }
 
 TEST(Replicated, EveryStrategyEndsWithEqualWeights) {

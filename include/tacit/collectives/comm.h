@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tacit/core/views.h"
 #include "tacit/transport/ledger.h"
@@ -78,6 +79,10 @@ class Comm {
   // out[r] goes to rank r. Messages may have any length; take gets them in the order of the ranks, out[rank()] in its
   // turn.
   virtual void all_to_all(std::span<const ConstBytes> out, const Take& take) = 0;
+  // The same where only some speak, by rank and the same on every rank: the others send nothing, and nobody waits for
+  // them.
+  virtual void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                           const Take& take) = 0;
   virtual void broadcast(Bytes x, int root) = 0;
   virtual void barrier() = 0;
 

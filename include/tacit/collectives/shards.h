@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tacit/collectives/comm.h"
+#include "tacit/core/state.h"
 
 namespace tacit {
 
@@ -20,13 +21,16 @@ class ShardRule {
   virtual void push(int from, std::int64_t step, ConstFloatView x) = 0;
   // The shard's answer to a pull. An empty view means not yet: the pull is asked again after the next push.
   virtual ConstFloatView pull(int from, std::int64_t step) = 0;
+  // What a resumed run needs. load() comes before the first push.
+  virtual void save(StateWriter&) const {}
+  virtual void load(StateReader&) {}
 };
 using ShardRuleMaker = std::function<std::unique_ptr<ShardRule>(Slice part)>;
 
 // One rank's view of all shards. Made on every rank alike.
 //
 // Lifetime  close() is collective and comes before the end; comm must outlive this.
-// Threads   the trainer's task, or one background exchange at a time.
+// Threads   the trainer's task; push and pull also one background exchange.
 class Shards {
  public:
   // Throws InvalidConfig for more servers than ranks, or less than one.
@@ -38,9 +42,17 @@ class Shards {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  void push(std::int64_t step, ConstFloatView x);
-  void pull(std::int64_t step, FloatView out);
+  void push(std::int64_t step, ConstFloatView x) const;
+  void pull(std::int64_t step, FloatView out) const;
+  // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Collective.
+  void read(Comm& over, std::int64_t step, FloatView out) const;
   void close();
+
+  // The state of this rank's shard, if it has one, as soon as the shard can answer a pull of that step.
+  void save(std::int64_t step, StateWriter& state) const;
+  // Before the first push; the rule answers a pull of this step from the start.
+  void load(StateReader& state);
+  static constexpr std::int64_t kBeforeTheFirst = -1;
 
  private:
   class Keeper;

@@ -17,6 +17,7 @@ void subtract(ConstFloatView x, FloatView y);                        // y <- y -
 void sum(ConstFloatView a, ConstFloatView b, FloatView out);         // out <- a + b
 void difference(ConstFloatView a, ConstFloatView b, FloatView out);  // out <- a - b
 void scale(float a, FloatView y);                                    // y <- a y
+void multiply(ConstFloatView x, FloatView y);                        // y <- x y, element by element
 void axpy(float a, ConstFloatView x, FloatView y);                   // y <- y + a x
 void axpby(float a, ConstFloatView x, float b, FloatView y);         // y <- a x + b y
 void average(ConstFloatView x, FloatView y);                         // y <- (x + y) / 2

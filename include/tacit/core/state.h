@@ -43,15 +43,11 @@ class StateReader {
 
   // The next entry, which must have this name and length.
   void read(std::string_view name, Bytes into) {
-    const auto name_size = take_number<std::uint32_t>(name);
-    const ConstBytes found = take(name, name_size);
-    if (name_size != name.size() || std::memcmp(found.data(), name.data(), name_size) != 0)
-      refuse(name, "another entry is in its place");
-    const auto data_size = take_number<std::uint64_t>(name);
-    if (data_size != into.size())
-      refuse(name,
-             "it has " + std::to_string(data_size) + " bytes where " + std::to_string(into.size()) + " fit");
-    copy<std::byte>(take(name, into.size()), into);
+    const ConstBytes data = entry(name);
+    if (data.size() != into.size())
+      refuse(name, "it has " + std::to_string(data.size()) + " bytes where " + std::to_string(into.size()) +
+                       " fit");
+    copy<std::byte>(data, into);
   }
   void read(std::string_view name, FloatView into) { read(name, bytes_of(into)); }
   std::uint64_t number(std::string_view name) {
@@ -59,9 +55,24 @@ class StateReader {
     read(name, std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
+  // The next entry, which must have this name, however long it is.
+  std::vector<float> floats(std::string_view name) {
+    const ConstBytes data = entry(name);
+    if (data.size() % sizeof(float) != 0) refuse(name, "it is not made of floats");
+    std::vector<float> values(data.size() / sizeof(float));
+    copy<std::byte>(data, bytes_of(FloatView(values)));
+    return values;
+  }
   bool at_end() const { return left_.empty(); }
 
  private:
+  ConstBytes entry(std::string_view name) {
+    const auto name_size = take_number<std::uint32_t>(name);
+    const ConstBytes found = take(name, name_size);
+    if (name_size != name.size() || std::memcmp(found.data(), name.data(), name_size) != 0)
+      refuse(name, "another entry is in its place");
+    return take(name, take_number<std::uint64_t>(name));
+  }
   template <class Number>
   Number take_number(std::string_view name) {
     Number value = 0;

@@ -17,6 +17,7 @@ enum class Sends {
   kNotCompressed,  // it takes no compressor
   kGradients,      // a mean of gradients at every step
   kDifferences,    // a mean of how far weights have moved
+  kBothWays,       // updates to servers and back, whose errors both sides keep
 };
 
 struct StrategyInfo {
@@ -32,6 +33,7 @@ using StrategyRegistry = Registry<StrategyInfo>;
 // Why this strategy does not take this compressor; empty where it does. The one table of what is legal, which
 // `tacit list --legal` prints.
 std::string why_not(const StrategyInfo& strategy, const Compression& how);
+std::string why_not(const std::string& strategy, Sends sends, const Compression& how);
 
 // `local:period=8`, for one rank of so many, with a compressor or none ("" or `topk:ratio=0.01,ef`). Throws
 // InvalidConfig.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tacit/collectives/comm.h"
 #include "tacit/core/rng.h"
 #include "tacit/core/tasks.h"
 #include "tacit/core/views.h"
+#include "tacit/strategy/optimizer.h"
 
 namespace tacit {
 
@@ -18,11 +20,14 @@ class Worker {
   virtual ~Worker() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::int64_t t() const = 0;                  // the step, from 0
-  virtual float lr() const = 0;                        // eta_t
-  virtual FloatView params() = 0;                      // x_t, flat
-  virtual FloatView gradient() = 0;                    // fresh, at params(), when step() is called
-  virtual void apply(ConstFloatView g) = 0;            // inner optimiser: params <- params + U(g)
+  virtual std::int64_t t() const = 0;        // the step, from 0
+  virtual float lr() const = 0;              // eta_t
+  virtual FloatView params() = 0;            // x_t, flat
+  virtual FloatView gradient() = 0;          // fresh, at params(), when step() is called
+  virtual void apply(ConstFloatView g) = 0;  // inner optimiser: params <- params + U(g)
+  // Another one with the inner optimiser's settings and no memory, for parameters that are updated elsewhere. Throws
+  // InvalidConfig, with its name, where there is none for flat arrays.
+  virtual std::unique_ptr<Optimizer> new_optimizer() const = 0;
   virtual std::span<const Slice> tensors() const = 0;  // where each tensor lies, for per-tensor rules
   // The first dimension of each tensor, for rules that see matrices; empty where nobody knows.
   virtual std::span<const std::size_t> rows() const { return {}; }

@@ -9,16 +9,9 @@
 #include <vector>
 
 #include "tacit/core/registry.h"
-#include "tacit/core/views.h"
+#include "tacit/strategy/optimizer.h"
 
 namespace tacit {
-
-// Threads  one at a time. One optimiser belongs to one replica, or to one slice of it.
-class Optimizer {
- public:
-  virtual ~Optimizer() = default;
-  virtual void step(ConstFloatView gradient, float lr, FloatView params) = 0;
-};
 
 struct OptimizerInfo {
   std::string name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/torch/replicated.h"
 
+#include "adapters/torch/flat_optimizer.h"
 #include "tacit/torch/flat_module.h"
 
 namespace tacit::torch {
@@ -18,6 +19,7 @@ class TorchWorker final : public ReplicaWorker {
     if (g.data() != flat_.gradient().data()) copy(g, flat_.gradient());
     optimizer_.step();
   }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return flat_optimizer(optimizer_); }
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
   std::span<const std::size_t> rows() const override { return flat_.rows(); }
   std::span<const FloatView> buffers() override { return flat_.buffers(); }

@@ -104,6 +104,10 @@ class NativeComm final : public Comm {
   void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
     messages_->all_to_all(out, take);
   }
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                   const Take& take) override {
+    messages_->some_to_all(speakers, out, take);
+  }
   void exchange(int peer, ConstBytes out, Bytes in) override { messages_->exchange(peer, out, in); }
   std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
     return messages_->serve(service, std::move(handler));

@@ -292,5 +292,27 @@ TEST(Agents, AHandlersErrorComesOutOfStop) {
   });
 }
 
+TEST(SomeToAll, BringsTheSpeakersMessagesInRankOrderAndNothingElse) {
+  for (const int ranks : {1, 2, 3, 5})
+    on_every_comm(ranks, [&](Comm& comm) {
+      std::vector<bool> speakers;
+      for (int r = 0; r < ranks; ++r) speakers.push_back(r % 2 == 0);
+      std::vector<std::vector<std::byte>> messages;  // of another length for each
+      for (int r = 0; r < ranks; ++r) messages.emplace_back(static_cast<std::size_t>(10 * comm.rank() + r));
+      const std::vector<ConstBytes> out(messages.begin(), messages.end());
+      const std::uint64_t before = comm.ledger().sent(Tag::Lane::kTrain).messages;
+      std::vector<int> heard;
+      comm.some_to_all(speakers, out, [&](int from, ConstBytes message) {
+        EXPECT_EQ(message.size(), static_cast<std::size_t>(10 * from + comm.rank()));
+        heard.push_back(from);
+      });
+      std::vector<int> expected;
+      for (int r = 0; r < ranks; r += 2) expected.push_back(r);
+      EXPECT_EQ(heard, expected);
+      EXPECT_EQ(comm.ledger().sent(Tag::Lane::kTrain).messages - before,
+                comm.rank() % 2 == 0 ? static_cast<std::uint64_t>(ranks - 1) : 0U);
+    });
+}
+
 }  // namespace
 }  // namespace tacit::test

@@ -113,6 +113,8 @@ TEST(Kernels, Scale) {
   expect_map([](ConstFloatView, FloatView y) { scale(0.3F, y); }, [](float, float y) { return 0.3F * y; });
 }
 
+TEST(Kernels, Multiply) { expect_map(multiply, std::multiplies<float>()); }
+
 TEST(Kernels, Axpy) {
   expect_map([](ConstFloatView x, FloatView y) { axpy(-0.7F, x, y); },
              [](float x, float y) { return y + -0.7F * x; });

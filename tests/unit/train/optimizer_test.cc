@@ -187,6 +187,21 @@ TEST_P(EveryOptimizer, StandsStillAtRateZero) {
   EXPECT_EQ(x, start());
 }
 
+TEST_P(EveryOptimizer, GoesOnFromASavedStateAsIfNothingHadBeen) {
+  auto optimizer = make_optimizer(GetParam());
+  Floats x = start();
+  for (int t = 0; t < kSteps; ++t) {
+    StateWriter state;
+    optimizer->save(state);
+    optimizer = make_optimizer(GetParam());
+    StateReader reader(state.bytes());
+    optimizer->load(reader);
+    EXPECT_TRUE(reader.at_end());
+    optimizer->step(gradient_at(t), lr_at(t), x);
+  }
+  EXPECT_EQ(x, run(GetParam()));
+}
+
 TEST_P(EveryOptimizer, StepsNothing) { EXPECT_NO_THROW(make_optimizer(GetParam())->step({}, 0.1F, {})); }
 
 INSTANTIATE_TEST_SUITE_P(Builtin, EveryOptimizer,

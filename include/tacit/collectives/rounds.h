@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What a server of synchronous workers does first: it waits for one vector of every worker per step and averages them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+#include "tacit/core/phantom.h"
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+// Threads  one at a time.
+class Rounds {
+ public:
+  Rounds(int ranks, std::size_t count)
+      : ranks_(static_cast<std::size_t>(ranks)), count_(count), mean_(count) {}
+
+  // True where x was the last one of its step: then mean() is that of all, added in rank order.
+  [[nodiscard]] bool add(int from, std::int64_t step, ConstFloatView x) {
+    TACIT_CHECK(x.size() == count_, "a push does not fit its shard");
+    Round& round = rounds_[step];
+    round.resize(ranks_);
+    const bool absent = Phantom::holds(x.data());  // then it only counts that it came
+    round[static_cast<std::size_t>(from)].assign(x.begin(), absent ? x.begin() + 1 : x.end());
+    for (const auto& contribution : round)
+      if (contribution.empty()) return false;
+    if (!absent) average(round);
+    rounds_.erase(step);
+    return true;
+  }
+  ConstFloatView mean() const { return mean_; }
+
+ private:
+  using Round = std::vector<std::vector<float>>;  // by rank
+
+  void average(const Round& round) {
+    copy(round[0], mean_);
+    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_);
+    kernels::scale(1.0F / static_cast<float>(ranks_), mean_);
+  }
+
+  const std::size_t ranks_;
+  const std::size_t count_;
+  std::map<std::int64_t, Round> rounds_;  // a fast rank may already push the next step
+  std::vector<float> mean_;
+};
+
+}  // namespace tacit

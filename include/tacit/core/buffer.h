@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A vector that an algorithm keeps beside the parameters.
+#pragma once
+
+#include <vector>
+
+#include "tacit/core/phantom.h"
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+// As long as the vector it was matched with. Beside a phantom it is that phantom, so that a run without content needs no
+// memory for its buffers either.
+class Buffer {
+ public:
+  // Holds x from now on.
+  void assign(FloatView x) {
+    const bool absent = Phantom::holds(x.data());
+    own_.assign(x.begin(), absent ? x.begin() : x.end());
+    view_ = absent ? x : FloatView(own_);
+  }
+  void take(ConstFloatView x) {
+    if (!Phantom::holds(view_.data())) copy(x, view_);
+  }
+  void give(FloatView out) const {
+    if (!Phantom::holds(view_.data())) copy(view_, out);
+  }
+  FloatView view() { return view_; }
+  ConstFloatView view() const { return view_; }
+
+ private:
+  std::vector<float> own_;
+  FloatView view_;
+};
+
+}  // namespace tacit

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What changes weights by gradients, on flat arrays.
+#pragma once
+
+#include <memory>
+
+#include "tacit/core/state.h"
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+// Bits     element by element, so that one for each slice does what one for all does.
+// Threads  one at a time. One optimiser belongs to one replica, or to one slice of it.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  virtual void step(ConstFloatView gradient, float lr, FloatView params) = 0;
+  // Another one with the same settings, as it was before its first step.
+  virtual std::unique_ptr<Optimizer> fresh() const = 0;
+  // Momentum, moments, the number of steps. load() may come before the first step.
+  virtual void save(StateWriter& state) const = 0;
+  virtual void load(StateReader& state) = 0;
+};
+
+}  // namespace tacit

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// When ranks are silent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tacit/collectives/two_way_mean.h"
+#include "tacit/core/state.h"
+
+namespace tacit {
+
+//   never            everyone speaks at every step
+//   period:K         everyone speaks at every K-th step, staggered by rank if wanted
+//   random:RHO       everyone is silent with probability RHO, by draws that all ranks make alike
+//   magnitude:THETA  who has gathered THETA times as much as one step brings speaks; the others say that they do not
+//
+// Threads  one at a time.
+class SkipSchedule {
+ public:
+  // Reads what the user gave for `option`. Nobody is silent for more than `limit` steps in a row; a period that is longer
+  // is refused. Throws InvalidConfig.
+  static SkipSchedule parse(const std::string& option, const std::string& text, std::int64_t limit);
+
+  // How ranks decide: each by itself, or all of them alike.
+  enum class Whose { kEachOwn, kAllAlike };
+  // Who speaks at step t of so many ranks. Called once per step, on every rank alike.
+  Speakers at(std::int64_t t, int ranks, std::uint64_t seed, Whose whose);
+
+  bool draws() const { return kind_ == Kind::kRandom; }  // whether seeds matter
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
+
+ private:
+  enum class Kind { kAlways, kPeriod, kRandom, kMagnitude };
+  bool turn(std::int64_t t, int rank, std::uint64_t seed) const;
+
+  Kind kind_ = Kind::kAlways;
+  std::int64_t period_ = 1;
+  float value_ = 0;  // RHO or THETA
+  std::int64_t limit_ = 0;
+  std::vector<std::uint64_t>
+      silent_;          // for how many steps in a row, by rank; magnitude: this rank alone, at 0
+  float one_step_ = 0;  // how much the last step that brought something brought
+};
+
+}  // namespace tacit

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "adapters/torch/flat_optimizer.h"
+
+#include <cxxabi.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <typeinfo>
+
+#include "tacit/core/error.h"
+
+namespace tacit::torch {
+namespace {
+
+namespace optim = ::torch::optim;
+
+// "torch::optim::LBFGS"
+std::string name_of(const optim::Optimizer& o) {
+  const std::type_info& type = typeid(o);
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+[[noreturn]] void refuse(const optim::Optimizer& o, const std::string& why) {
+  throw InvalidConfig("the strategy updates weights on server shards, and " + name_of(o) + " " + why);
+}
+
+// Doubles that come back as they were.
+std::ostringstream exact() {
+  std::ostringstream out;
+  out.precision(17);
+  return out;
+}
+
+std::string spec_of(const optim::Optimizer& o, const optim::SGDOptions& s) {
+  if (s.dampening() != 0) refuse(o, "has a dampening, which the shards do not know; set it to 0");
+  std::ostringstream spec = exact();
+  spec << "sgd:momentum=" << s.momentum() << ",weight_decay=" << s.weight_decay()
+       << ",nesterov=" << (s.nesterov() ? "true" : "false");
+  return spec.str();
+}
+
+template <class Options>
+std::string spec_of(const optim::Optimizer& o, const char* name, const Options& s) {
+  if (s.amsgrad()) refuse(o, "has amsgrad, which the shards do not know; leave it out");
+  std::ostringstream spec = exact();
+  spec << name << ":beta1=" << std::get<0>(s.betas()) << ",beta2=" << std::get<1>(s.betas())
+       << ",epsilon=" << s.eps() << ",weight_decay=" << s.weight_decay();
+  return spec.str();
+}
+
+std::string spec_of(const optim::Optimizer& o, const optim::OptimizerOptions& group) {
+  if (dynamic_cast<const optim::SGD*>(&o) != nullptr)
+    return spec_of(o, static_cast<const optim::SGDOptions&>(group));
+  if (dynamic_cast<const optim::AdamW*>(&o) != nullptr)
+    return spec_of(o, "adamw", static_cast<const optim::AdamWOptions&>(group));
+  if (dynamic_cast<const optim::Adam*>(&o) != nullptr)
+    return spec_of(o, "adam", static_cast<const optim::AdamOptions&>(group));
+  refuse(o, "cannot run there; use torch::optim::SGD, Adam or AdamW, or another strategy");
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> flat_optimizer(const optim::Optimizer& like) {
+  const auto& groups = like.param_groups();
+  const std::string spec = spec_of(like, groups.at(0).options());
+  for (const optim::OptimizerParamGroup& group : groups)
+    if (spec_of(like, group.options()) != spec || group.options().get_lr() != groups[0].options().get_lr())
+      refuse(like, "has groups of parameters with different settings; give all of them the same");
+  return make_optimizer(spec);
+}
+
+}  // namespace tacit::torch

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// CompSkipDSGD -- T. T. Phuong, L. T. Phong, K. Fukushima, "Distributed Stochastic Gradient Descent With Compressed and
+// Skipped Communication", IEEE Access 11, 2023, DOI 10.1109/ACCESS.2023.3315331.
+//
+// Idea        workers and servers compress what they send, and in any step may send nothing; each keeps what it has not
+//             sent and adds it to what it would send next.
+// Symbols     x = w.params()   g_i = w.gradient()   P = w.size()   C_w = up_   C_s = down_   s_{t,i} = skip_   r_t =
+//             server_skip_; eta p_i, eta e_i, eta q and eta e_s are in collectives/two_way_mean.h
+// Cost        a compressed vector up and one down, each in the steps in which its sender speaks.
+// Reduces to  ssgd where all speak and nothing is compressed; gradient accumulation where all skip alike and nothing is
+//             compressed; dist-EF-SGD where all speak.
+// Differs     what travels is the inner optimiser's update eta_t p_i and not p_i: momentum comes before compression with
+//             every optimiser, and residuals are kept with their eta in them, so that none has to be multiplied by
+//             eta_{t-1}/eta_t when eta changes. The paper's schedule is arbitrary; here are three.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tacit/core/buffer.h"
+#include "tacit/core/kernels.h"
+#include "tacit/strategy/registry.h"
+#include "tacit/strategy/skip.h"
+
+namespace tacit {
+namespace {
+
+constexpr const char* kName = "compskip";
+constexpr const char* kDefaultCompressor = "topk:ratio=0.01";
+
+struct Sides {
+  std::optional<Compression> up;  // not said: kDefaultCompressor
+  std::optional<Compression> down;
+  SkipSchedule skip;
+  SkipSchedule server_skip;
+  bool stagger = true;
+};
+
+class CompSkip final : public Strategy {
+ public:
+  explicit CompSkip(Sides sides) : s_(std::move(sides)) {}
+
+  void compress(const Compression& how) override {
+    if (s_.up || s_.down)
+      throw InvalidConfig(std::string(kName) + ": --compress " + how.text +
+                          " says what up= and down= say; leave one of them out");
+    s_.up = how;
+  }
+
+  void start(Worker& w) override {
+    if (Phantom::holds(w.params().data()))
+      throw InvalidConfig(std::string(kName) +
+                          " compresses what is there, and --cost-only has nothing; leave it out");
+    Strategy::start(w);
+    const Compression up = s_.up ? *s_.up : Compression::parse(kDefaultCompressor);
+    mean_.emplace(up, s_.down ? *s_.down : up, w.tensors(), w.size());
+    before_.assign(w.params());
+    update_.assign(w.params());
+    seed_ = w.rng(Rng::Use::kPeerChoice).next();
+    if (s_.skip.draws() || s_.server_skip.draws())
+      w.comm().broadcast(std::as_writable_bytes(std::span(&seed_, 1)), 0);
+  }
+
+  void step(Worker& w) override {
+    using Whose = SkipSchedule::Whose;
+    before_.take(w.params());
+    w.apply(w.gradient());
+    kernels::difference(w.params(), before_.view(), update_.view());  // -eta_t (g_i + momentum)
+    const Speakers workers =
+        s_.skip.at(w.t(), w.size(), seed_, s_.stagger ? Whose::kEachOwn : Whose::kAllAlike);
+    const Speakers servers = s_.server_skip.at(w.t(), w.size(), seed_ + 1, Whose::kAllAlike);
+    mean_->mean(w.comm(), update_.view(), {w.t(), w.rng(Rng::Use::kRounding), workers, servers});
+    kernels::sum(before_.view(), update_.view(), w.params());  // the same on all ranks, as before_ is
+  }
+
+  void save(StateWriter& state) const override {
+    state.write("compskip.seed", seed_);
+    s_.skip.save(state);
+    s_.server_skip.save(state);
+    mean_->save(state);
+  }
+  void load(StateReader& state) override {
+    seed_ = state.number("compskip.seed");
+    s_.skip.load(state);
+    s_.server_skip.load(state);
+    mean_->load(state);
+  }
+
+ private:
+  Sides s_;
+  std::optional<TwoWayMean> mean_;
+  Buffer before_;
+  Buffer update_;
+  std::uint64_t seed_ = 0;  // rank 0's
+};
+
+// A compressor as an option's value, where + stands for the commas: topk:ratio=0.01+min=0.
+std::optional<Compression> read_compressor(OptionReader& options, const std::string& key) {
+  std::string spec = options.text(key, "");
+  if (spec.empty()) return std::nullopt;
+  std::replace(spec.begin(), spec.end(), '+', ',');
+  Compression how = Compression::parse(spec);
+  if (const std::string reason = why_not(kName, Sends::kBothWays, how); !reason.empty())
+    throw InvalidConfig(std::string(kName) + ": " + key + "=" + how.text + ": " + reason);
+  return how;
+}
+
+}  // namespace
+
+StrategyInfo compskip_info() {
+  return {kName,
+          "compressed and skipped updates, both ways (options: up, down, skip=period:2, "
+          "server_skip=period:2, limit=16, "
+          "stagger)",
+          "10.1109/ACCESS.2023.3315331",
+          [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+            const auto limit = options.integer("limit", 16, 0, 1'000'000'000);
+            Sides sides;
+            sides.up = read_compressor(options, "up");
+            sides.down = read_compressor(options, "down");
+            sides.skip = SkipSchedule::parse("skip", options.text("skip", "period:2"), limit);
+            sides.server_skip =
+                SkipSchedule::parse("server_skip", options.text("server_skip", "period:2"), limit);
+            sides.stagger = options.flag("stagger", true);
+            return std::make_unique<CompSkip>(std::move(sides));
+          },
+          Sends::kBothWays};
+}
+
+}  // namespace tacit

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "support/refusal.h"
+#include "support/replicas.h"
+#include "support/train.h"
+#include "tacit/topology/chunks.h"
+
+namespace tacit::test {
+namespace {
+
+// Nobody is silent, nothing is compressed.
+const std::string kOpen = "compskip:up=identity,down=identity,skip=never,server_skip=never";
+
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
+}
+
+TEST(CompSkip, ThatSaysEverythingIsSynchronousSgd) {
+  for (const int ranks : {1, 3, 4})
+    for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov"}) {
+      const ReplicaCase c{.strategy = kOpen, .ranks = ranks, .optimizer = optimizer};
+      ReplicaCase sync = c;
+      sync.strategy = "ssgd";
+      expect_near(run_replicas(c)[0], run_replicas(sync)[0], 5e-6F);
+    }
+}
+
+// dist-EF-SGD rescales its residuals by eta_{t-1}/eta_t where these have eta in them: the same thing when eta changes.
+TEST(CompSkip, ThatNeverSkipsIsTheCompressedMeanWithErrorFeedbackOnBothSides) {
+  for (const int ranks : {2, 3}) {
+    ReplicaCase c{.strategy = "compskip:skip=never,server_skip=never",
+                  .ranks = ranks,
+                  .compress = "topk:ratio=0.1,ef,min=0,via=scatter"};
+    c.lr = [](std::int64_t t) { return t < 7 ? 0.1F : t < 14 ? 0.01F : 0.03F; };
+    const Weights ours = run_replicas(c);
+    c.strategy = "ssgd";
+    expect_near(ours[0], run_replicas(c)[0], 5e-6F);
+  }
+}
+
+// The sum of k steps' gradients, taken where the first of them was, is one step of k times eta.
+TEST(CompSkip, ThatSkipsAlikeOnBothSidesAccumulatesGradients) {
+  constexpr std::int64_t kPeriod = 4;
+  const ReplicaCase c{.strategy = "compskip:up=identity,skip=period:4,server_skip=period:4,stagger=no",
+                      .ranks = 3,
+                      .steps = 3 * kPeriod};
+  const Weights ours = run_replicas(c);
+  ReplicaCase reference = c;
+  reference.strategy = "ssgd";
+  std::vector<float> accumulated;
+  with_replicas(reference, [&](Replica& r, Strategy&) {
+    std::vector<float> sum(c.parameters);
+    for (std::int64_t t = 0; t < c.steps; ++t) {
+      r.set_t(t);
+      r.compute();
+      kernels::add(r.gradient(), sum);
+      if ((t + 1) % kPeriod != 0) continue;
+      r.comm().mean(sum);
+      r.apply(sum);
+      sum.assign(c.parameters, 0.0F);
+    }
+    if (r.rank() == 0) accumulated = weights_of(r);
+  });
+  expect_near(ours[0], accumulated, 5e-6F);
+}
+
+// What the ranks and the servers have not said yet, as the saved state has it.
+struct Unsaid {
+  std::vector<float> worker;
+  std::vector<float> server;  // of its shard
+};
+Unsaid unsaid(const Strategy& s) {
+  StateWriter writer;
+  s.save(writer);
+  StateReader state(writer.bytes());
+  state.number("compskip.seed");
+  for (int side = 0; side < 2; ++side) {
+    std::vector<std::uint64_t> silent(state.number("skip.ranks"));
+    state.read("skip.silent", std::as_writable_bytes(std::span(silent)));
+    state.floats("skip.one_step");
+  }
+  Unsaid u;
+  u.worker = state.floats("feedback.residual");
+  state.floats("feedback.velocity");
+  state.number("two_way.shard");
+  if (state.number("two_way.shard_values") > 0) u.server = state.floats("feedback.residual");
+  return u;
+}
+
+// x + (1/P) sum e_i + e_s, with their eta in them, is where plain SGD would be with the same gradients.
+TEST(CompSkip, TheVirtualIterateIsExactSgdForEverySkipPattern) {
+  for (const char* skips :
+       {"skip=never,server_skip=never", "skip=period:3,server_skip=period:2", "skip=period:4,stagger=no",
+        "skip=random:0.6,server_skip=random:0.5", "skip=magnitude:2,server_skip=magnitude:1.5",
+        "skip=random:0.9,server_skip=never,limit=2"})
+    for (const char* compressors : {"up=topk:ratio=0.05+min=0,down=topk:ratio=0.1+min=0",
+                                    "up=onebit:block=16+min=0", "up=identity+min=0"}) {
+      ReplicaCase c{
+          .strategy = std::string("compskip:") + skips + "," + compressors, .ranks = 3, .steps = 15};
+      c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
+      with_replicas(c, [&](Replica& r, Strategy& s) {
+        std::vector<float> exact = weights_of(r);
+        for (std::int64_t t = 0; t < c.steps; ++t) {
+          r.set_t(t);
+          r.compute();
+          std::vector<float> g(r.gradient().begin(), r.gradient().end());
+          r.comm().mean(g);
+          kernels::axpy(-r.lr(), g, exact);
+          s.step(r);
+          const Unsaid u = unsaid(s);
+          std::vector<float> all = u.worker;
+          r.comm().mean(all);
+          const Slice shard = chunk(c.parameters, c.ranks, r.rank());
+          std::vector<float> servers(c.parameters);
+          copy(u.server, part(FloatView(servers), shard));
+          r.comm().sum(servers);
+          kernels::add(servers, all);
+          kernels::add(r.params(), all);
+          for (std::size_t i = 0; i < all.size(); ++i)
+            ASSERT_NEAR(all[i], exact[i], 2e-5F) << c.strategy << ", step " << t << ", parameter " << i;
+        }
+        s.finish(r);
+      });
+    }
+}
+
+TEST(CompSkip, MomentumComesBeforeCompression) {
+  // Everything waits for two steps, then all of it is said: with momentum inside, that is two steps of momentum SGD at the
+  // same gradients, which do not depend on the weights here.
+  const auto end = [](const std::string& strategy) {
+    const ReplicaCase c{.strategy = strategy, .ranks = 2, .optimizer = "sgd:momentum=0.9"};
+    std::vector<float> weights;
+    with_replicas(c, [&](Replica& r, Strategy& s) {
+      for (std::int64_t t = 0; t < 8; ++t) {
+        r.set_t(t);
+        for (std::size_t i = 0; i < c.parameters; ++i)
+          r.gradient()[i] = 0.01F * static_cast<float>(i + static_cast<std::size_t>(r.rank() * t));
+        s.step(r);
+      }
+      s.finish(r);
+      if (r.rank() == 0) weights = weights_of(r);
+    });
+    return weights;
+  };
+  expect_near(end("compskip:up=identity,skip=period:2,server_skip=period:2,stagger=no"), end("ssgd"), 2e-5F);
+}
+
+// Payload bytes of every rank in `steps` steps, after the start.
+std::vector<std::uint64_t> bytes_of_steps(const std::string& options, std::int64_t steps, int ranks = 2) {
+  const ReplicaCase c{.strategy = "compskip:" + options, .ranks = ranks, .parameters = 1600};
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks));
+  with_replicas(c, [&](Replica& r, Strategy& s) {
+    const auto sent = [&] { return r.comm().ledger().sent(Tag::Lane::kTrain).payload; };
+    const std::uint64_t before = sent();
+    take_steps(r, s, 0, steps);
+    s.finish(r);
+    all[static_cast<std::size_t>(r.rank())] = sent() - before;
+  });
+  return all;
+}
+
+TEST(CompSkip, SendsWhatItKeepsAndOnlyWhenItSpeaks) {
+  // Half of the vector to the other's shard and the own half to the other. Top-k: 4 + 8 k bytes, after a length of 4.
+  constexpr std::uint64_t kHalf = 4 + 4 + 8 * 8;  // 1 % of 800
+  const std::string topk = "up=topk:ratio=0.01+min=0";
+  using Bytes = std::vector<std::uint64_t>;
+  EXPECT_EQ(bytes_of_steps(topk + ",skip=never,server_skip=never", 12), Bytes(2, 12 * 2 * kHalf));
+  EXPECT_EQ(bytes_of_steps(topk + ",skip=period:3,server_skip=period:2", 12), Bytes(2, (4 + 6) * kHalf));
+  EXPECT_EQ(bytes_of_steps(topk + ",skip=period:4,server_skip=period:4,stagger=no", 12),
+            Bytes(2, (3 + 3) * kHalf));
+  // A server that never speaks more: an empty message costs nothing.
+  EXPECT_EQ(bytes_of_steps(topk + ",skip=magnitude:1000000,limit=5,server_skip=never", 12),
+            Bytes(2, (2 + 12) * kHalf));
+  // Values that travel as they are have a length, too.
+  EXPECT_EQ(bytes_of_steps("skip=never,server_skip=never,up=topk:ratio=0.01+min=100000", 5),
+            Bytes(2, 5 * 2 * (4 + 800 * 4)));
+}
+
+TEST(CompSkip, WhoIsKnownToBeSilentSendsNoMessage) {
+  const auto messages = [](const std::string& options) {
+    std::vector<std::uint64_t> all(3);
+    with_replicas({.strategy = "compskip:" + options, .ranks = 3}, [&](Replica& r, Strategy& s) {
+      const std::uint64_t before = r.comm().ledger().sent(Tag::Lane::kTrain).messages;
+      take_steps(r, s, 0, 12);
+      s.finish(r);
+      all[static_cast<std::size_t>(r.rank())] = r.comm().ledger().sent(Tag::Lane::kTrain).messages - before;
+    });
+    return all;
+  };
+  using Counts = std::vector<std::uint64_t>;
+  EXPECT_EQ(messages("skip=period:4,server_skip=period:3"), Counts(3, 2 * (3 + 4)));
+  EXPECT_EQ(messages("skip=magnitude:1000000,server_skip=period:12"), Counts(3, 2 * (12 + 1)));
+}
+
+TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
+  const auto spoken =
+      [](const std::string& options) {  // by 2 workers in 200 steps; the servers speak in every one
+        std::uint64_t all = 0;
+        for (const auto each : bytes_of_steps(options + ",up=topk:ratio=0.01+min=0,server_skip=never", 200))
+          all += each / (4 + 4 + 8 * 8) - 200;
+        return all;
+      };
+  EXPECT_NEAR(static_cast<double>(spoken("skip=random:0.75,limit=1000000000")), 100, 30);
+  EXPECT_GE(spoken("skip=random:0.999,limit=4"), 400U / 5);
+}
+
+TEST(CompSkip, ReachesWhatSynchronousSgdReaches) {
+  for (const char* options :
+       {"", ":up=onebit:block=64+min=64", ":up=topk:ratio=0.1+min=64,skip=random:0.5"}) {
+    TrainCase c{.strategy = std::string("compskip") + options,
+                .ranks = 2,
+                .steps = 80,
+                .optimizer = "sgd:momentum=0.9",
+                .lr = 0.03};
+    const Trained run = train(c);
+    c.strategy = "ssgd";
+    EXPECT_GT(*run.summary.accuracy, *train(c).summary.accuracy - 0.05) << options;
+  }
+}
+
+TEST(CompSkip, ResumesBitForBit) {
+  for (const char* skips :
+       {"skip=period:3,server_skip=period:2", "skip=random:0.5,server_skip=random:0.5,limit=3",
+        "skip=magnitude:2,server_skip=magnitude:2,limit=4"}) {
+    ReplicaCase c{
+        .strategy = std::string("compskip:up=topk:ratio=0.1+min=60,down=onebit:block=16+min=60,") + skips,
+        .ranks = 3,
+        .steps = 13,
+        .optimizer = "sgd:momentum=0.9"};
+    const Weights whole = run_replicas(c);
+    for (const std::int64_t at : {0, 4, 9})
+      EXPECT_EQ(run_resumed(c, at), whole) << skips << ", saved after " << at;
+  }
+}
+
+TEST(CompSkip, BadOptionsAreRefused) {
+  const auto why = [](const std::string& options, const char* compress = "") {
+    return refusal([&] { make_strategy(builtin_strategies(), "compskip:" + options, 4, compress); });
+  };
+  EXPECT_NE(why("skip=sometimes").find("unknown skip schedule 'sometimes'"), std::string::npos);
+  EXPECT_NE(why("skip=perod:2").find("did you mean 'period'?"), std::string::npos);
+  EXPECT_NE(why("skip=period:0").find("at least 1"), std::string::npos);
+  EXPECT_NE(why("skip=period:2.5").find("whole number"), std::string::npos);
+  EXPECT_NE(why("skip=period:20,limit=8").find("limit=8"), std::string::npos);
+  EXPECT_NE(why("server_skip=random:1").find("server_skip=random:1"), std::string::npos);
+  EXPECT_NE(why("server_skip=random").find("probability"), std::string::npos);
+  EXPECT_NE(why("skip=magnitude:-1").find("magnitude:THETA"), std::string::npos);
+  EXPECT_NE(why("skip=never:3").find("no number"), std::string::npos);
+  EXPECT_NE(why("up=powersgd").find("silent"), std::string::npos);
+  EXPECT_NE(why("down=terngrad").find("larger"), std::string::npos);
+  EXPECT_NE(why("up=topk:ratio=0.1+dgc").find("dgc"), std::string::npos);
+  EXPECT_NE(why("up=topk:ratio=0.1+via=gather").find("via"), std::string::npos);
+  EXPECT_NE(why("up=topkk").find("topkk"), std::string::npos);
+  EXPECT_NE(why("up=topk", "onebit").find("--compress onebit"), std::string::npos);
+  EXPECT_NE(why("limit=4", "powersgd,ef").find("powersgd"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tacit::test

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/refusal.h"
+#include "support/replicas.h"
+#include "support/train.h"
+
+namespace tacit::test {
+namespace {
+
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
+}
+
+std::vector<float> mean_of(const Weights& all) {
+  std::vector<float> mean(all[0].size());
+  for (const auto& each : all) kernels::axpy(1.0F / static_cast<float>(all.size()), each, mean);
+  return mean;
+}
+
+TEST(DcS3gd, WithOneRankIsTheInnerOptimiser) {
+  for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov,weight_decay=0.01", "adamw"}) {
+    const Trained one =
+        train({.strategy = "dc_s3gd:lambda=5", .ranks = 1, .optimizer = optimizer, .lr = 0.01});
+    const Trained plain = train({.strategy = "ssgd", .ranks = 1, .optimizer = optimizer, .lr = 0.01});
+    expect_near(one.params[0], plain.params[0], 2e-6F);
+  }
+}
+
+// Every rank is at (mean of all) + (own last update), and the mean of all moves by the mean of the updates.
+TEST(DcS3gd, TheMeanOfTheReplicasMovesByTheMeanOfTheUpdates) {
+  for (const char* strategy :
+       {"dc_s3gd", "dc_s3gd:lambda=0", "dc_s3gd:per=tensor,resync=3", "dc_s3gd:resync=1"})
+    for (const int ranks : {2, 3}) {
+      const ReplicaCase c{.strategy = strategy, .ranks = ranks, .steps = 12, .optimizer = "sgd:momentum=0.9"};
+      std::vector<Weights> at(13, Weights(static_cast<std::size_t>(ranks)));
+      std::vector<Weights> model = at;
+      with_replicas(c, [&](Replica& replica, Strategy& s) {
+        const auto rank = static_cast<std::size_t>(replica.rank());
+        for (std::int64_t t = 0; t <= c.steps; ++t) {
+          const auto now = static_cast<std::size_t>(t);
+          at[now][rank] = weights_of(replica);
+          model[now][rank].resize(c.parameters);
+          s.model(replica, model[now][rank]);
+          if (t < c.steps) take_steps(replica, s, t, t + 1);
+        }
+        s.finish(replica);
+        EXPECT_EQ(weights_of(replica), model.back()[rank]);
+      });
+      for (std::size_t t = 0; t + 1 < at.size(); ++t) {
+        const std::vector<float> before = mean_of(at[t]);
+        std::vector<float> after = before;
+        for (const auto& each : at[t + 1])  // + 1/P sum of dw_i = w_i - (the mean before)
+          for (std::size_t i = 0; i < after.size(); ++i)
+            after[i] += (each[i] - before[i]) / static_cast<float>(ranks);
+        expect_near(model[t + 1][0], after, 2e-6F);
+        for (const auto& each : model[t + 1])
+          EXPECT_EQ(each, model[t + 1][0]) << "ranks disagree about the mean";
+      }
+    }
+}
+
+// The paper's loop as it is printed, with plain SGD: every rank moves its own w by D + dw, nothing overlaps.
+Weights by_the_paper(const ReplicaCase& c, double lambda) {
+  Weights all(static_cast<std::size_t>(c.ranks));
+  with_replicas(c, [&](Replica& r, Strategy&) {
+    std::vector<float> dw(c.parameters);
+    std::vector<float> distance(c.parameters);
+    const auto learn_distance = [&] {
+      copy(dw, distance);
+      r.comm().mean(distance);
+      kernels::subtract(dw, distance);
+    };
+    for (std::int64_t t = 0; t < c.steps; ++t) {
+      r.set_t(t);
+      r.compute();
+      learn_distance();
+      double g_norm = 0;
+      double move_norm = 0;
+      for (std::size_t i = 0; i < c.parameters; ++i) {
+        const auto g = static_cast<double>(r.gradient()[i]);
+        const double move = g * g * static_cast<double>(distance[i]);
+        g_norm += g * g;
+        move_norm += move * move;
+      }
+      const double lam = move_norm > 0 ? lambda * std::sqrt(g_norm / move_norm) : 0;
+      for (std::size_t i = 0; i < c.parameters; ++i) {
+        const auto g = static_cast<double>(r.gradient()[i]);
+        const double moved = g + lam * g * g * static_cast<double>(distance[i]);
+        dw[i] = static_cast<float>(-static_cast<double>(r.lr()) * moved);
+        r.params()[i] += distance[i] + dw[i];
+      }
+    }
+    learn_distance();
+    kernels::add(distance, r.params());
+    all[static_cast<std::size_t>(r.rank())] = weights_of(r);
+  });
+  return all;
+}
+
+TEST(DcS3gd, IsThePapersLoop) {
+  for (const double lambda : {0.0, 0.2, 1.5}) {
+    const ReplicaCase c{.strategy = "dc_s3gd:lambda=" + std::to_string(lambda), .ranks = 3};
+    const Weights ours = run_replicas(c);
+    const Weights paper = by_the_paper(c, lambda);
+    for (std::size_t r = 0; r < ours.size(); ++r) expect_near(ours[r], paper[r], 2e-5F);
+  }
+}
+
+TEST(DcS3gd, TheCorrectionHasTheShareOfTheGradientThatLambdaSays) {
+  // One step apart, then one more: with plain SGD, what lambda changes in that step is lr lambda |g| long.
+  const ReplicaCase plain{.strategy = "dc_s3gd:lambda=0", .ranks = 2, .steps = 2};
+  ReplicaCase corrected = plain;
+  corrected.strategy = "dc_s3gd:lambda=0.3";
+  Weights a(2);
+  Weights b(2);
+  std::vector<double> norm(2);
+  const auto keep = [&](Weights& into) {
+    return [&](Replica& replica, Strategy& s) {
+      const auto rank = static_cast<std::size_t>(replica.rank());
+      take_steps(replica, s, 0, 1);
+      replica.set_t(1);
+      replica.compute();
+      norm[rank] = kernels::norm2(replica.gradient());
+      s.step(replica);
+      into[rank] = weights_of(replica);
+      s.finish(replica);
+    };
+  };
+  with_replicas(plain, keep(a));
+  with_replicas(corrected, keep(b));
+  for (std::size_t r = 0; r < 2; ++r)
+    EXPECT_NEAR(kernels::distance2(a[r], b[r]), 0.1 * 0.3 * norm[r], 1e-5) << "rank " << r;
+}
+
+TEST(DcS3gd, SendsOneAllReduceOfTheUpdatesPerStepInTheBackground) {
+  for (const char* strategy : {"dc_s3gd", "dc_s3gd:resync=2"}) {
+    const Trained t = train({.strategy = strategy, .ranks = 2, .steps = 10});
+    const std::size_t model = t.params[0].size() * sizeof(float);
+    EXPECT_EQ(t.summary.bytes_payload, (10 * 2 + 1) * model) << strategy;  // and once rank 0's weights
+  }
+  with_replicas({.strategy = "dc_s3gd", .ranks = 2}, [](Replica& replica, Strategy& s) {
+    const std::uint64_t started = replica.comm().ledger().sent(Tag::Lane::kTrain).payload;
+    take_steps(replica, s, 0, 5);
+    s.finish(replica);
+    EXPECT_EQ(replica.comm().ledger().sent(Tag::Lane::kTrain).payload, started);
+    EXPECT_EQ(replica.comm().ledger().sent(Tag::Lane::kBackground).payload, 5 * 150 * sizeof(float));
+  });
+}
+
+TEST(DcS3gd, ReachesWhatSynchronousSgdReaches) {
+  for (const char* strategy : {"dc_s3gd", "dc_s3gd:per=tensor"}) {
+    TrainCase c{.strategy = strategy, .ranks = 2, .steps = 60, .optimizer = "sgd:momentum=0.9", .lr = 0.05};
+    const Trained run = train(c);
+    c.strategy = "ssgd";
+    EXPECT_GT(*run.summary.accuracy, *train(c).summary.accuracy - 0.03) << strategy;
+  }
+}
+
+TEST(DcS3gd, ResumesBitForBit) {
+  for (const char* strategy : {"dc_s3gd", "dc_s3gd:resync=5,per=tensor"})
+    for (const char* optimizer : {"sgd:momentum=0.9", "adam"}) {
+      const ReplicaCase c{.strategy = strategy, .ranks = 3, .steps = 12, .optimizer = optimizer};
+      const Weights whole = run_replicas(c);
+      for (const std::int64_t at : {0, 5, 9})
+        EXPECT_EQ(run_resumed(c, at), whole) << strategy << " at " << at;
+    }
+}
+
+TEST(DcS3gd, ADamagedStateIsRefused) {
+  with_replicas({.strategy = "dc_s3gd", .ranks = 1}, [](Replica&, Strategy& s) {
+    StateWriter state;
+    state.write("dc_s3gd.sent", std::uint64_t{7});
+    StateReader reader(state.bytes());
+    EXPECT_NE(refusal([&] { s.load(reader); }).find("dc_s3gd.sent"), std::string::npos);
+  });
+}
+
+TEST(DcS3gd, BadOptionsAreRefused) {
+  const auto why = [](const char* spec, const char* compress = "") {
+    return refusal([&] { make_strategy(builtin_strategies(), spec, 4, compress); });
+  };
+  EXPECT_NE(why("dc_s3gd:lambda=-1").find("lambda=-1"), std::string::npos);
+  EXPECT_NE(why("dc_s3gd:per=layer").find("layer"), std::string::npos);
+  EXPECT_NE(why("dc_s3gd:resync=-1").find("resync=-1"), std::string::npos);
+  EXPECT_NE(why("dc_s3gd", "onebit,ef").find("no compressed form"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tacit::test
