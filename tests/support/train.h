@@ -70,7 +70,9 @@ class KeptModel final : public Model {
   bool began_ = false;
 };
 
-inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = builtin_strategies()) {
+// In a world of c.ranks ranks.
+inline Trained train_in(World& world, const TrainCase& c,
+                        const StrategyRegistry& strategies = builtin_strategies()) {
   Trained out;
   const auto ranks = static_cast<std::size_t>(c.ranks);
   out.params.resize(ranks);
@@ -86,7 +88,6 @@ inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = bu
   options.lr = c.lr;
   options.seed = c.seed;
   options.steps = c.steps;
-  World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
   const TrainJob shared{test_data(), strategies, nullptr, options, observer, [] { return false; }};
   world.run([&](Process& me) {
     const auto rank = static_cast<std::size_t>(me.rank());
@@ -101,6 +102,12 @@ inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = bu
   out.summary = summarize(options, reports, "finished");
   out.first_loss = first[0];
   return out;
+}
+
+// As threads.
+inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = builtin_strategies()) {
+  World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
+  return train_in(world, c, strategies);
 }
 
 }  // namespace tacit::test
