@@ -39,6 +39,7 @@ std::span<const NamedSize> named_sizes() {
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   Clock& clock = me.tasks().clock();
+  report.rank = me.rank();
   CostWorker worker(me, job);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   strategy->start(worker);
@@ -64,6 +65,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   const Seconds start = clock.now();
   strategy->finish(worker);
   account(start);
+  report.finished = true;
 }
 
 }  // namespace tacit
