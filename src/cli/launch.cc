@@ -42,6 +42,7 @@ struct Settings {
   std::string remote_tacit;
   std::string job;
   double grace = 15;
+  int may_lose = 0;
   bool no_prefix = false;
   bool insecure = false;
   bool node = false;
@@ -80,6 +81,8 @@ void check(const Settings& s) {
     throw InvalidConfig(fmt::format("there is no program to start; write it after `--`: {}", kUsage));
   if (!(s.grace >= 0 && s.grace <= kLongestGrace))
     throw InvalidConfig(fmt::format("--grace {} is no time; give 0 to {} seconds", s.grace, kLongestGrace));
+  if (s.may_lose < 0)
+    throw InvalidConfig(fmt::format("--may-lose {} is no number of ranks; give 0 or more", s.may_lose));
   if (words_of(s.ssh).empty())
     throw InvalidConfig(
         "--ssh is empty; give the command that runs another one on a host, such as --ssh ssh");
@@ -97,7 +100,10 @@ Job make_job(const Settings& s, int size) {
 }
 
 Supervisor::Options watch_options(const Settings& s, int size) {
-  return {size, std::chrono::duration<double>(s.grace), !s.no_prefix};
+  if (s.may_lose >= size)
+    throw InvalidConfig(
+        fmt::format("--may-lose {} leaves none of {} ranks; give {} or fewer", s.may_lose, size, size - 1));
+  return {size, std::chrono::duration<double>(s.grace), s.may_lose, !s.no_prefix};
 }
 
 void warn(Supervisor& supervisor, const Settings& s) {
@@ -190,6 +196,10 @@ void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& c
       ->needs(hosts);
   launch->add_option("--job", s->job, "Name of the job; a random one if not given");
   launch->add_option("--grace", s->grace, "Seconds the others have to end by themselves after a rank failed")
+      ->capture_default_str();
+  launch
+      ->add_option("--may-lose", s->may_lose,
+                   "Ranks that may fail without the end of the job, for programs that go on without them")
       ->capture_default_str();
   launch->add_flag("--no-prefix", s->no_prefix,
                    "Pass output on unchanged, without the rank in front of its lines");

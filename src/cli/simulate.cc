@@ -35,6 +35,7 @@ int run(const SimulateSettings& s) {
   // In virtual time nothing hangs: where no rank can go on, the simulator says so at once.
   WorldOptions options;
   options.limits = {kNever, kNever, nullptr};
+  options.survive = !s.cost_only && survives(s.training);
   World world = World::simulated(cluster, s.training.train.seed, std::move(options));
   return s.cost_only ? cost_in(world, s.training, parameters_of(s)) : train_in(world, s.training);
 }

@@ -19,7 +19,7 @@ int run(const Settings& s) {
   check(s.world);
   check(s.training);
   start_log();
-  World world = open_world(s.world, s.training.quiet);
+  World world = open_world(s.world, s.training.quiet, survives(s.training));
   try {
     return train_in(world, s.training);
   } catch (...) {

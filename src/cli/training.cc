@@ -30,6 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string describe(const RankLost& lost) {
+  return fmt::format("rank {} was lost at step {}: {}", lost.rank, lost.step, lost.why);
+}
+
 // Sends what happens to the screen and, where one is kept, to the run log.
 class Observer final : public TrainObserver {
  public:
@@ -40,6 +44,10 @@ class Observer final : public TrainObserver {
   }
   void on_evaluation(const Evaluated& event) override {
     progress_.on_evaluation(event);
+    if (log_ != nullptr) log_->write(event);
+  }
+  void on_loss(const RankLost& event) override {
+    spdlog::warn("{}; the others go on", describe(event));
     if (log_ != nullptr) log_->write(event);
   }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
@@ -87,6 +95,9 @@ void print_table(const Summary& s) {
         fmt::format("{:.0f} % computing, {:.0f} % communicating, {:.0f} % waiting, on average",
                     100 * *s.compute_seconds / s.seconds, 100 * *s.communicate_seconds / s.seconds,
                     100 * *s.wait_seconds / s.seconds));
+  for (const RankLost& lost : s.lost) row("lost", describe(lost));
+  if (!s.lost.empty())
+    row("", fmt::format("{} of {} workers finished", s.workers - static_cast<int>(s.lost.size()), s.workers));
   if (!s.weights_hash.empty()) row("weights hash", s.weights_hash);
   if (!s.trace_hash.empty()) row("trace hash", s.trace_hash);
 }
@@ -173,7 +184,7 @@ using RankBody = std::function<void(Process&, TrainObserver&, RankReport&)>;
 class Run {
  public:
   Run(World& world, const TrainSettings& settings, RunStarted started)
-      : world_(world), settings_(settings), started_(std::move(started)) {
+      : world_(world), settings_(settings), started_(std::move(started)), reports_(world.rank() == 0) {
     if (!settings_.out.empty() && world_.rank() == 0) log_ = open_log(settings_.out);
     if (log_) log_->write(started_);
   }
@@ -187,7 +198,7 @@ class Run {
     Observer observer(progress, log_.get());
     const Summary summary = run_ranks(observer, body);
     progress.close();
-    if (world_.rank() == 0) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
+    if (reports_) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
     if (log_) write_account(summary);
     if (error_) std::rethrow_exception(error_);
     return 0;
@@ -205,8 +216,15 @@ class Run {
         RankReport& mine = reports[world_.one_process() ? static_cast<std::size_t>(me.rank()) : 0];
         body(me, observer, mine);
         if (world_.one_process()) return;
-        if (auto all = gather_reports(me.control(), mine); me.rank() == 0) reports = std::move(all);
+        auto all = gather_reports(me.control(), mine);
+        // Who reports has all accounts; what it noticed of losses is in its own alone.
+        reports_ = all.front().rank == me.rank();
+        if (!reports_) return;
+        all.front().lost = mine.lost;
+        reports = std::move(all);
       });
+      // Ranks that were lost did not finish.
+      std::erase_if(reports, [&](const RankReport& r) { return world_.one_process() && !r.finished; });
     } catch (const std::exception& error) {
       error_ = cause(std::current_exception());
       status = is_interrupt(error_) ? "interrupted" : "failed";
@@ -230,7 +248,7 @@ class Run {
 
   void log_times(const std::vector<RankReport>& reports) {
     for (std::size_t rank = 0; log_ && rank < reports.size(); ++rank)
-      if (reports[rank].spent) log_->write(times_of(reports[rank], static_cast<int>(rank)));
+      if (reports[rank].spent) log_->write(times_of(reports[rank], reports[rank].rank));
   }
 
   // What the run itself died of is worth more than that its account could not be written.
@@ -248,6 +266,7 @@ class Run {
   const RunStarted started_;
   std::unique_ptr<RunLogWriter> log_;  // rank 0's, with --out
   std::exception_ptr error_;
+  bool reports_;  // rank 0, or the lowest that lives
 };
 
 RunStarted started(const World& world, const TrainSettings& s) {
@@ -281,6 +300,8 @@ void check(const TrainSettings& s) {
   make_optimizer(s.train.optimizer);
   make_schedule(s.train.schedule);
 }
+
+bool survives(const TrainSettings& s) { return builtin_strategies().find(s.train.strategy).survives; }
 
 int train_in(World& world, const TrainSettings& settings) {
   const auto prepared = prepare<Prepared>(world, settings, world);

@@ -26,6 +26,9 @@ void add_training_options(CLI::App& app, TrainSettings& settings);
 // Everything that can be refused before the ranks meet. Throws InvalidConfig.
 void check(const TrainSettings& settings);
 
+// Whether the strategy goes on without ranks that fail. Throws InvalidConfig where there is no such strategy.
+bool survives(const TrainSettings& settings);
+
 // Sends warnings to stderr, before a world is opened.
 void start_log();
 

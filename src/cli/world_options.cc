@@ -62,12 +62,13 @@ void check(const WorldSettings& s) {
       throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
 }
 
-World open_world(const WorldSettings& s, bool quiet) {
+World open_world(const WorldSettings& s, bool quiet, bool survive) {
   const WorldChoice choice{kind_named(s.world), s.workers, s.rendezvous, s.key_file, s.insecure_plaintext};
   WorldOptions options;
   options.limits = {Seconds(s.timeout), Seconds(s.stall),
                     [](const std::string& line) { spdlog::warn(line); }};
   options.lost_after = Seconds(s.lost_after);
+  options.survive = survive;
   options.native_collectives = native_collectives(s.collectives);
   World world = World::open(choice, std::move(options));
   if (!quiet && world.rank() == 0 && !world.how().empty()) fmt::print(stderr, "tacit: {}\n", world.how());

@@ -28,7 +28,7 @@ void add_world_options(CLI::App& app, WorldSettings& settings);
 // Throws InvalidConfig for what no world can have.
 void check(const WorldSettings& settings);
 
-// Opens the world; rank 0 says how the ranks were found, unless quiet.
-World open_world(const WorldSettings& settings, bool quiet);
+// Opens the world; rank 0 says how the ranks were found, unless quiet. `survive` as in WorldOptions.
+World open_world(const WorldSettings& settings, bool quiet, bool survive);
 
 }  // namespace tacit::cli

@@ -40,8 +40,14 @@ class EndpointAnswer final : public Answer {
 
 class EndpointAgent final : public Agent {
  public:
-  EndpointAgent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service, Handler handler)
-      : endpoint_(endpoint), lane_(lane), service_(service), handler_(std::move(handler)) {
+  EndpointAgent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service, Handler handler,
+                std::function<void(int)> on_departure)
+      : endpoint_(endpoint),
+        lane_(lane),
+        service_(service),
+        handler_(std::move(handler)),
+        on_departure_(std::move(on_departure)) {
+    if (on_departure_) endpoint_.tell_departures(request_tag(lane_, service_));
     task_ = tasks.spawn("tacit-agent", [this] { run(); });
   }
   EndpointAgent(const EndpointAgent&) = delete;
@@ -83,24 +89,33 @@ class EndpointAgent final : public Agent {
       Header h;
       const Request request =
           endpoint_.irecv(kAnyRank, request_tag(lane_, service_), std::as_writable_bytes(std::span(&h, 1)));
-      const int from = request->wait().peer;
+      const Arrival arrival = request->wait();
       if (h.kind == kStop) return;
-      Request body;
-      Call call{from, h.method, h.step, {}};
-      if (h.body_bytes > 0) {
-        body = endpoint_.iborrow(from, body_tag(lane_, h.ticket));
-        call.body = body->wait().data;
+      try {
+        arrival.data.empty() ? on_departure_(arrival.peer) : handle(arrival.peer, h);
+      } catch (const PeerLost&) {
+        if (!endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
       }
-      handler_(call, h.kind == kCall
-                         ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
-                         : nullptr);
     }
+  }
+
+  void handle(int from, const Header& h) {
+    Request body;
+    Call call{from, h.method, h.step, {}};
+    if (h.body_bytes > 0) {
+      body = endpoint_.iborrow(from, body_tag(lane_, h.ticket));
+      call.body = body->wait().data;
+    }
+    handler_(call, h.kind == kCall
+                       ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
+                       : nullptr);
   }
 
   Endpoint& endpoint_;
   const Tag::Lane lane_;
   const std::uint32_t service_;
   Handler handler_;
+  std::function<void(int)> on_departure_;
   std::unique_ptr<Task> task_;
 };
 
@@ -130,8 +145,9 @@ void Caller::call(int peer, std::uint32_t service, const Call& call, Bytes reply
 }
 
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
-                                  Handler handler) {
-  return std::make_unique<EndpointAgent>(endpoint, tasks, lane, service, std::move(handler));
+                                  Handler handler, std::function<void(int)> on_departure) {
+  return std::make_unique<EndpointAgent>(endpoint, tasks, lane, service, std::move(handler),
+                                         std::move(on_departure));
 }
 
 }  // namespace tacit

@@ -12,10 +12,13 @@
 
 namespace tacit {
 
-// The calling side. Threads: any.
+// The calling side. Two on one lane need tickets that are far apart, because replies know their ticket alone.
+//
+// Threads  any.
 class Caller {
  public:
-  Caller(Endpoint& endpoint, Tag::Lane lane) : endpoint_(endpoint), lane_(lane) {}
+  Caller(Endpoint& endpoint, Tag::Lane lane, std::uint32_t first_ticket = 0)
+      : endpoint_(endpoint), lane_(lane), next_ticket_(first_ticket) {}
   void post(int peer, std::uint32_t service, const Call& call);
   void call(int peer, std::uint32_t service, const Call& call, Bytes reply);
 
@@ -24,10 +27,12 @@ class Caller {
 
   Endpoint& endpoint_;
   Tag::Lane lane_;
-  std::atomic<std::uint32_t> next_ticket_{0};
+  std::atomic<std::uint32_t> next_ticket_;
 };
 
+// Where the endpoint survives losses, an agent does too: what a lost rank asked is forgotten, and on_departure, where it is
+// given, is told of every rank that leaves, on the agent's task.
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
-                                  Handler handler);
+                                  Handler handler, std::function<void(int rank)> on_departure = nullptr);
 
 }  // namespace tacit

@@ -48,7 +48,7 @@ class Background::Handle final : public Pending {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() override {
-    warn_peers(endpoint_);
+    if (!job_->done()) warn_peers(endpoint_);
     job_->wait();
   }
   void wait() override {

@@ -45,6 +45,18 @@ class EndpointComm final : public Comm {
   void sum(FloatView x) override { all_reduce(x, 1.0F); }
   void mean(FloatView x) override { all_reduce(x, 1.0F / static_cast<float>(size())); }
 
+  void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
+    Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
+    TACIT_CHECK(with.rank() < with.size(), "a sum among ranks that this rank is not one of");
+    if (x.size_bytes() <= kSmallBytes) return recursive_doubling_all_reduce(with, x, scratch(x.size()), 1.0F);
+    if (with.size() > kMostDirectRanks) return halving_doubling_all_reduce(with, x, 1.0F);
+    DirectPart whole(with, x);
+    whole.begin_reduce();
+    whole.end_reduce(1.0F);
+    whole.begin_gather();
+    whole.end_gather();
+  }
+
   Slice own_slice(std::size_t count, int rank) const override { return chunk(count, size(), rank); }
 
   void reduce_scatter(FloatView x) override {

@@ -4,7 +4,7 @@
 namespace tacit {
 
 void Exchange::check(const Arrival& arrival, std::size_t bytes) const {
-  if (arrival.data.size() != bytes) refuse_length(rank(), arrival, bytes);
+  if (arrival.data.size() != bytes) refuse_length(endpoint_.rank(), arrival, bytes);
 }
 
 }  // namespace tacit

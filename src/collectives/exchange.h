@@ -2,6 +2,9 @@
 // Short verbs for collectives: one exchange on one lane, its parts numbered.
 #pragma once
 
+#include <algorithm>
+#include <span>
+
 #include "tacit/core/kernels.h"
 #include "tacit/transport/endpoint.h"
 
@@ -11,16 +14,24 @@ namespace tacit {
 class Exchange {
  public:
   Exchange(Endpoint& endpoint, Tag::Channel channel, Tag::Lane lane, std::uint32_t number)
-      : endpoint_(endpoint), channel_(channel), lane_(lane), number_(number) {}
+      : endpoint_(endpoint), channel_(channel), lane_(lane), number_(number), rank_(endpoint.rank()) {}
 
-  int rank() const { return endpoint_.rank(); }
-  int size() const { return endpoint_.size(); }
+  // The same among some ranks: here they are 0, 1, ... in the order of `group`, which outlives this.
+  Exchange among(std::span<const int> group) const {
+    Exchange inside = *this;
+    inside.group_ = group;
+    inside.rank_ = static_cast<int>(std::find(group.begin(), group.end(), endpoint_.rank()) - group.begin());
+    return inside;
+  }
+
+  int rank() const { return rank_; }
+  int size() const { return group_.empty() ? endpoint_.size() : static_cast<int>(group_.size()); }
 
   Request send(int peer, ConstFloatView x, int part) { return send(peer, bytes_of(x), part); }
-  Request send(int peer, ConstBytes x, int part) { return endpoint_.isend(peer, tag(part), x); }
+  Request send(int peer, ConstBytes x, int part) { return endpoint_.isend(at(peer), tag(part), x); }
   Request receive(int peer, FloatView x, int part) { return receive(peer, bytes_of(x), part); }
-  Request receive(int peer, Bytes x, int part) { return endpoint_.irecv(peer, tag(part), x); }
-  Request borrow(int peer, int part) { return endpoint_.iborrow(peer, tag(part)); }
+  Request receive(int peer, Bytes x, int part) { return endpoint_.irecv(at(peer), tag(part), x); }
+  Request borrow(int peer, int part) { return endpoint_.iborrow(at(peer), tag(part)); }
 
   // Waits for a message that must fill its buffer; throws Mismatch where it does not.
   void finish(Operation& receive, std::size_t bytes) const { check(receive.wait(), bytes); }
@@ -35,12 +46,15 @@ class Exchange {
 
  private:
   Tag tag(int part) const { return {channel_, lane_, number_, static_cast<std::uint16_t>(part)}; }
+  int at(int peer) const { return group_.empty() ? peer : group_[static_cast<std::size_t>(peer)]; }
   void check(const Arrival& arrival, std::size_t bytes) const;
 
   Endpoint& endpoint_;
   Tag::Channel channel_;
   Tag::Lane lane_;
   std::uint32_t number_;
+  int rank_;
+  std::span<const int> group_;  // empty: all ranks
 };
 
 }  // namespace tacit

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "tacit/runlog/events.h"
 
@@ -63,6 +64,21 @@ void fields(E& e, const Visit& visit) {
 }
 
 template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, RankLost>
+void fields(E& e, const Visit& visit) {
+  visit("rank", e.rank);
+  visit("step", e.step);
+  visit("why", e.why);
+}
+// For lists of them.
+inline void to_json(Json& json, const RankLost& lost) {
+  fields(lost, [&](const char* name, const auto& value) { json[name] = value; });
+}
+inline void from_json(const Json& json, RankLost& lost) {
+  fields(lost, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+}
+
+template <class E, class Visit>
 requires std::is_same_v<std::remove_const_t<E>, Summary>
 void fields(E& e, const Visit& visit) {
   visit("status", e.status);
@@ -85,6 +101,7 @@ void fields(E& e, const Visit& visit) {
   visit("messages", e.messages);
   visit("seed", e.seed);
   visit("weights_hash", e.weights_hash);
+  visit("lost", e.lost);
   visit("compute_seconds", e.compute_seconds);
   visit("communicate_seconds", e.communicate_seconds);
   visit("wait_seconds", e.wait_seconds);
@@ -95,6 +112,7 @@ inline const char* event_name(const RunStarted&) { return "run_started"; }
 inline const char* event_name(const StepsDone&) { return "steps_done"; }
 inline const char* event_name(const Evaluated&) { return "evaluated"; }
 inline const char* event_name(const RankTimes&) { return "rank_times"; }
+inline const char* event_name(const RankLost&) { return "rank_lost"; }
 inline const char* event_name(const Summary&) { return "run_ended"; }
 
 template <class Event>
@@ -116,18 +134,26 @@ inline std::string dump(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+template <class T>
+void read_field(const Json& field, T& value) {
+  if constexpr (requires { value.has_value(); }) {
+    if (!field.is_null()) value = field.get<double>();
+  } else if constexpr (std::is_same_v<T, double>) {
+    value =
+        field.is_null() ? std::numeric_limits<double>::quiet_NaN() : field.get<double>();  // JSON has no NaN
+  } else {
+    field.get_to(value);
+  }
+}
+
 template <class Event>
 Event from_json(const Json& json) {
   Event event;
   fields(event, [&](const char* name, auto& value) {
-    const Json& field = json.at(name);
-    if constexpr (requires { value.has_value(); }) {
-      if (!field.is_null()) value = field.get<double>();
-    } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>) {
-      value = field.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                              : field.get<double>();  // JSON has no NaN
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::vector<RankLost>>) {
+      if (json.contains(name)) json.at(name).get_to(value);  // logs of earlier versions have none
     } else {
-      field.get_to(value);
+      read_field(json.at(name), value);
     }
   });
   return event;

@@ -15,6 +15,7 @@ void take(const Json& json, RunRecord& record) {
   if (name == event_name(StepsDone{})) record.steps.push_back(from_json<StepsDone>(json));
   if (name == event_name(Evaluated{})) record.evaluations.push_back(from_json<Evaluated>(json));
   if (name == event_name(RankTimes{})) record.times.push_back(from_json<RankTimes>(json));
+  if (name == event_name(RankLost{})) record.lost.push_back(from_json<RankLost>(json));
   if (name == event_name(Summary{})) record.ended = from_json<Summary>(json);
 }
 

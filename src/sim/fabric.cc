@@ -135,6 +135,11 @@ class SimEndpoint final : public Endpoint {
   Clock& clock() override { return hub_.tasks(rank_).clock(); }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
+  void survive() override { hub_.survive(rank_); }
+  bool survives() const override { return hub_.survives(rank_); }
+  void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
+  std::vector<Loss> losses() const override { return hub_.losses(); }
+  bool here(int peer) const override { return hub_.here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);

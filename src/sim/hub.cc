@@ -24,6 +24,7 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limit
   why_.resize(ranks);
   causes_.resize(ranks);
   crashed_.resize(ranks);
+  survives_.resize(ranks);
   computed_.resize(ranks);
   communicated_.resize(ranks);
   paused_.resize(ranks);
@@ -80,7 +81,22 @@ void SimFabric::Hub::leave(int rank, sim::Presence how, const std::string& why) 
   if (presence_[at] != sim::Presence::kHere) return;
   presence_[at] = how;
   if (how == sim::Presence::kFailed) failed_ = rank;
+  for (const auto& [to, tag] : news_.leave(rank))
+    deliver(std::make_shared<sim::Message>(rank, to, tag, scheduler_.now(), ConstBytes()));
   scheduler_.wake_everyone();
+}
+
+void SimFabric::Hub::tell_departures(int rank, Tag tag) {
+  for (const int gone : news_.subscribe({rank, tag}))
+    deliver(std::make_shared<sim::Message>(gone, rank, tag, scheduler_.now(), ConstBytes()));
+}
+
+std::vector<Loss> SimFabric::Hub::losses() const {
+  std::vector<Loss> losses;
+  for (int rank = 0; rank < scheduler_.size(); ++rank)
+    if (presence_[static_cast<std::size_t>(rank)] == sim::Presence::kFailed)
+      losses.push_back({rank, why_[static_cast<std::size_t>(rank)]});
+  return losses;
 }
 
 void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
@@ -98,8 +114,13 @@ void SimFabric::Hub::crash(const Crash& crash) {
         "it crashed at " + std::to_string(crash.at.count()) + " s, as the cluster file says");
 }
 
-bool SimFabric::Hub::hopeless(int rank, int peer) {
+bool SimFabric::Hub::hopeless(const MessageWait& what) {
+  const auto [rank, peer, tag] = what;
   if (interrupted_.load() || crashed(rank) || !scheduler_.deadlock().empty()) return true;
+  if (survives(rank) && failed_ != kAnyRank) {
+    if (peer == kAnyRank) return !here(rank);
+    if (tag.is_collective()) return true;
+  }
   const int whom = peer == kAnyRank ? failed_ : peer;
   if (whom == kAnyRank) return false;
   return presence_[static_cast<std::size_t>(whom)] != sim::Presence::kHere &&
@@ -109,7 +130,7 @@ bool SimFabric::Hub::hopeless(int rank, int peer) {
 void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {
   require_alive(rank);
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const int gone = peer == kAnyRank ? failed_ : peer;
+  const int gone = peer == kAnyRank || here(peer) ? failed_ : peer;
   const bool left = gone != kAnyRank && presence_[static_cast<std::size_t>(gone)] != sim::Presence::kHere;
   if (!left) throw Error(scheduler_.deadlock());
   const std::string& why = why_[static_cast<std::size_t>(gone)];
@@ -135,8 +156,14 @@ void SimFabric::Hub::pause(int rank) {
 void SimFabric::Hub::resume(int rank) {
   const auto at = static_cast<std::size_t>(rank);
   const std::vector<Seconds>& came = arrived_[pauses_[at] % 2];
-  const auto [first, last] = std::minmax_element(came.begin(), came.end());
-  tasks(rank).clock().sleep(came[at] + (*last - *first) - scheduler_.now());
+  Seconds first = came[at];
+  Seconds last = came[at];
+  for (int each = 0; each < size(); ++each) {
+    if (!here(each)) continue;  // it did not come
+    first = std::min(first, came[static_cast<std::size_t>(each)]);
+    last = std::max(last, came[static_cast<std::size_t>(each)]);
+  }
+  tasks(rank).clock().sleep(came[at] + (last - first) - scheduler_.now());
   paused_[at] = false;
 }
 

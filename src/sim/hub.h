@@ -16,6 +16,7 @@
 #include "tacit/core/hash.h"
 #include "tacit/core/phantom.h"
 #include "tacit/sim/fabric.h"
+#include "transport/departure_news.h"
 #include "transport/limits.h"
 
 namespace tacit {
@@ -83,8 +84,14 @@ class SimFabric::Hub {
   // Throws where the rank's machine has crashed.
   void require_alive(int rank) const;
 
+  void survive(int rank) { survives_[static_cast<std::size_t>(rank)] = true; }
+  bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)]; }
+  void tell_departures(int rank, Tag tag);
+  std::vector<Loss> losses() const;
+  bool here(int rank) const { return presence_[static_cast<std::size_t>(rank)] == sim::Presence::kHere; }
+
   void send(const std::shared_ptr<sim::Message>& message);
-  bool hopeless(int rank, int peer);
+  bool hopeless(const MessageWait& what);
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
   // Sleeps at the gate until done() or hopeless(peer), within the limits.
   template <class Done>
@@ -116,6 +123,8 @@ class SimFabric::Hub {
   std::vector<std::string> why_;
   std::vector<std::exception_ptr> causes_;
   std::vector<bool> crashed_;
+  std::vector<bool> survives_;
+  DepartureNews news_;
   int failed_ = kAnyRank;  // a rank that failed, if one did
   std::atomic<bool> interrupted_{false};
 
@@ -138,9 +147,9 @@ void SimFabric::Hub::wait(sim::Gate& gate, const MessageWait& what, const Done& 
 
 template <class Done>
 bool SimFabric::Hub::ready_by(sim::Gate& gate, const MessageWait& what, const Done& done, Deadline deadline) {
-  while (!done() && !hopeless(what.rank, what.peer) && scheduler_.now() < deadline)
+  while (!done() && !hopeless(what) && scheduler_.now() < deadline)
     scheduler_.sleep(gate, {sim::Reason::Kind::kMessage, what.peer, what.tag}, deadline);
-  return done() || hopeless(what.rank, what.peer);
+  return done() || hopeless(what);
 }
 
 }  // namespace tacit

@@ -42,6 +42,7 @@ std::span<const NamedSize> named_sizes() {
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
   Clock& clock = me.tasks().clock();
+  report.rank = me.rank();
   CostWorker worker(me, job);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   strategy->start(worker);
@@ -67,6 +68,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   const Seconds start = clock.now();
   strategy->finish(worker);
   account(start);
+  report.finished = true;
 }
 
 }  // namespace tacit

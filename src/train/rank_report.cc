@@ -21,9 +21,11 @@ struct Packed {
   std::uint64_t weights_hash = 0;
   std::uint32_t has_loss = 0;
   std::uint32_t has_evaluation = 0;
+  std::int32_t rank = 0;
+  std::uint32_t finished = 0;
 };
-static_assert(std::is_trivially_copyable_v<Packed>);
-static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + 40);
+static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) % sizeof(float) == 0);
+static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + 48);
 
 }  // namespace
 
@@ -35,7 +37,9 @@ std::vector<std::byte> pack(const RankReport& report) {
                       report.sent,
                       report.weights_hash,
                       report.recent_loss.has_value() ? 1U : 0U,
-                      report.evaluation.has_value() ? 1U : 0U};
+                      report.evaluation.has_value() ? 1U : 0U,
+                      report.rank,
+                      report.finished ? 1U : 0U};
   const auto bytes = std::as_bytes(std::span(&packed, 1));
   return {bytes.begin(), bytes.end()};
 }
@@ -47,6 +51,8 @@ RankReport unpack(ConstBytes bytes) {
                    std::to_string(sizeof packed) + "; do all ranks run the same build?");
   std::memcpy(&packed, bytes.data(), sizeof packed);
   RankReport report;
+  report.rank = packed.rank;
+  report.finished = packed.finished != 0;
   report.steps = packed.steps;
   report.seconds = packed.seconds;
   if (packed.has_loss != 0) report.recent_loss = packed.recent_loss;
@@ -57,17 +63,20 @@ RankReport unpack(ConstBytes bytes) {
 }
 
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine) {
-  std::vector<std::byte> packed = pack(mine);
-  if (comm.rank() != 0) {
-    comm.exchange(0, packed, {});
-    return {};
-  }
-  std::vector<RankReport> all{mine};
-  for (int rank = 1; rank < comm.size(); ++rank) {
-    comm.exchange(rank, {}, packed);
-    all.push_back(unpack(packed));
-  }
-  return all;
+  // Moved as floats, which nobody calculates with, behind a mark: where it is missing the rank did not come.
+  const std::vector<std::byte> packed = pack(mine);
+  constexpr std::size_t kUnit = 16;  // slices are made of so many floats
+  const std::size_t each = (packed.size() / sizeof(float) / kUnit + 1) * kUnit;
+  std::vector<float> all(each * static_cast<std::size_t>(comm.size()));
+  const auto slot = [&](int rank) { return part(FloatView(all), comm.own_slice(all.size(), rank)); };
+  slot(comm.rank())[0] = 1;
+  copy<std::byte>(packed, bytes_of(slot(comm.rank()).subspan(1)).first(packed.size()));
+  comm.all_gather(all);
+  std::vector<RankReport> reports;
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (slot(rank)[0] == 1)
+      reports.push_back(unpack(bytes_of(ConstFloatView(slot(rank).subspan(1))).first(packed.size())));
+  return reports;
 }
 
 }  // namespace tacit

@@ -60,6 +60,7 @@ class RankTrainer {
                  job.options.seed),
         total_(total_steps(job.options, job.data.train.size(), me.size())) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
+    report_.rank = me.rank();
   }
 
   void run() {
@@ -75,7 +76,9 @@ class RankTrainer {
       if (last) finish();
       const std::int64_t every = job_.options.evaluate_every;
       if ((t + 1) % per_epoch == 0 || last || (every > 0 && (t + 1) % every == 0)) evaluate(t + 1);
+      notice_losses();
     }
+    report_.finished = true;
   }
 
  private:
@@ -107,6 +110,20 @@ class RankTrainer {
                              milliseconds(times.compressed) + " with --compress " + job_.options.compress +
                              " and " + milliseconds(times.plain) +
                              " without; leave --compress out on so fast a link");
+  }
+
+  // Of several ranks that notice one, the lowest says so.
+  bool reports() { return me_.rank() == me_.control().living().front(); }
+  void notice_losses() {
+    const std::vector<Loss> losses = me_.control().losses();
+    if (losses.size() == report_.lost.size()) return;
+    for (const Loss& loss : losses) {
+      const bool known = std::any_of(report_.lost.begin(), report_.lost.end(),
+                                     [&](const RankLost& each) { return each.rank == loss.rank; });
+      if (known) continue;
+      report_.lost.push_back({loss.rank, report_.steps, loss.why});
+      if (reports()) job_.observer.on_loss(report_.lost.back());
+    }
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {
@@ -151,7 +168,7 @@ class RankTrainer {
     const double epoch = static_cast<double>(steps_done) / static_cast<double>(sampler_.steps_per_epoch());
     report_.evaluation = Evaluated{steps_done, epoch, static_cast<double>(sums[0] / sums[2]),
                                    static_cast<double>(sums[1] / sums[2]), report_.seconds};
-    if (me_.rank() == 0) job_.observer.on_evaluation(*report_.evaluation);
+    if (reports()) job_.observer.on_evaluation(*report_.evaluation);
     require_finite(report_.evaluation->loss, "test loss", steps_done - 1);
     me_.resume();
   }
@@ -235,6 +252,7 @@ Summary summarize(const TrainOptions& options, std::span<const RankReport> repor
   s.strategy = options.strategy;
   s.compress = options.compress;
   s.workers = static_cast<int>(reports.size());
+  s.lost = reports[0].lost;
   s.seed = options.seed;
   s.steps = reports[0].steps;
   double losses = 0;

@@ -5,6 +5,12 @@
 
 namespace tacit {
 
+void Endpoint::survive() {
+  throw InvalidConfig(
+      "this transport ends all ranks with the first that fails; a run that goes on without a lost rank "
+      "needs threads, TCP or the virtual cluster");
+}
+
 std::string describe_wait(int rank, int peer, Tag tag) {
   const std::string whom = peer == kAnyRank ? "any rank" : "rank " + std::to_string(peer);
   return "rank " + std::to_string(rank) + " waits for " + whom + " in " + tag.text();

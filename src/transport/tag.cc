@@ -26,6 +26,8 @@ const char* name(Tag::Channel channel) {
       return "reply to request";
     case Tag::Channel::kAllToAll:
       return "all-to-all";
+    case Tag::Channel::kGroup:
+      return "group sum";
   }
   return "unknown channel";
 }

@@ -2,6 +2,7 @@
 // A world of which this process is one rank.
 #include <utility>
 
+#include "collectives/surviving_comm.h"
 #include "tacit/collectives/endpoint_comm.h"
 #include "tacit/core/error.h"
 #include "transport/departure.h"
@@ -56,8 +57,12 @@ MakeComm own_collectives(const WorldOptions& options, const std::string& world) 
   if (options.native_collectives)
     throw InvalidConfig("native collectives are those of MPI, and this is a world of " + world +
                         "; start the program with mpirun, or leave --collectives native out");
-  return [algorithm = options.all_reduce](Endpoint& endpoint, Tasks& tasks, Tag::Lane lane) {
-    return make_endpoint_comm(endpoint, tasks, lane, algorithm);
+  return [algorithm = options.all_reduce, survive = options.survive](Endpoint& endpoint, Tasks& tasks,
+                                                                     Tag::Lane lane) {
+    auto plain = make_endpoint_comm(endpoint, tasks, lane, algorithm);
+    if (!survive) return plain;
+    endpoint.survive();
+    return make_surviving_comm(endpoint, tasks, lane, std::move(plain));
   };
 }
 

@@ -11,6 +11,7 @@ namespace tacit {
 // NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
 World World::mpi(WorldOptions options) {
   const bool native = std::exchange(options.native_collectives, false);
+  options.survive = false;  // mpirun ends all ranks with the first that fails
   MakeComm make_comm = own_collectives(options, "MPI");
   auto fabric = open_mpi({options.limits});
   if (native)

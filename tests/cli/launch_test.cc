@@ -186,6 +186,23 @@ TEST_F(Launch, AFailingRankEndsTheOthersAndItsCodeIsTheJobs) {
   for (const pid_t pid : pids_in({"pid0", "pid2"})) EXPECT_FALSE(lives(pid));
 }
 
+TEST_F(Launch, AsManyRanksAsMayBeLostDoNotEndTheOthers) {
+  ranks_do("[ $TACIT_RANK = 1 ] && exit 7\nsleep 0.5; echo done");
+  Result r = tacit("launch -n 3 --may-lose 1 --grace 0 -- ./rank");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(sorted_lines(r.out), (Strings{"[0] done", "[2] done"}));
+  EXPECT_EQ(r.err,
+            "tacit launch: rank 1 exited with 7; the others go on (--may-lose 1)\n"
+            "tacit launch: ranks 0, 2 exited with 0; rank 1 exited with 7\n");
+  ranks_do("[ $TACIT_RANK = 1 ] && exit 7\n[ $TACIT_RANK = 2 ] && { sleep 0.5; exit 8; }\nexec sleep 1000");
+  r = tacit("launch -n 3 --may-lose 1 --grace 0 -- ./rank");
+  EXPECT_EQ(r.code, 7) << r.err;
+  EXPECT_NE(
+      r.err.find("rank 0 was killed by signal 15 (Terminated); rank 1 exited with 7; rank 2 exited with 8"),
+      std::string::npos)
+      << r.err;
+}
+
 TEST_F(Launch, RanksThatIgnoreTheRequestToEndAreKilled) {
   ranks_do(
       "[ $TACIT_RANK = 1 ] && { until [ -s pid0 ]; do sleep 0.05; done; exit 7; }\n"
@@ -320,6 +337,8 @@ TEST_F(Launch, WhatCannotBeIsRefused) {
   expect_refusal("launch -n 2 --job 'a b' -- true", {"'a b'"});
   expect_refusal("launch -n 2 --grace -1 -- true", {"--grace"});
   expect_refusal("launch -n 2 --grace nan -- true", {"--grace"});
+  expect_refusal("launch -n 2 --may-lose 2 -- true", {"--may-lose 2", "give 1 or fewer"});
+  expect_refusal("launch -n 2 --may-lose -1 -- true", {"--may-lose"});
   expect_refusal("launch -n 2 --ssh x -- true", {"--ssh", "--hosts"});
   expect_refusal("launch -n 2 --grase 1 -- true", {"--grase", "'--grace'"});
   expect_refusal("launch -n 100000 -- true", {"-n 100000", "--hosts"});

@@ -89,6 +89,46 @@ TEST_F(LostPeers, AKilledRankZeroIsNamedToo) {
         << err();
 }
 
+class Survivors : public LostPeers, public ::testing::WithParamInterface<const char*> {
+ protected:
+  // Kills a rank after the first epoch of eight and expects the others to finish.
+  void expect_end_without(int rank, const std::string& reporter) {
+    ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
+             "' train --model mlp --data synthetic --epochs 8 --batch 8 --out run --strategy " +
+             std::string(GetParam()));
+    Running launch(folder(), {"-n", "4", "--may-lose", "1", "--", "./rank"});
+    pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
+    ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+    const std::string name = std::to_string(rank);
+    kill(pid_in("pid." + name), SIGKILL);
+    EXPECT_EQ(launch.wait(), 0) << err();
+    EXPECT_NE(out().find("[" + reporter + "] status          finished"), std::string::npos) << out() << err();
+    EXPECT_NE(out().find("rank " + name + " was lost at step "), std::string::npos) << out();
+    EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
+    EXPECT_NE(err().find("rank " + name + " was killed by signal 9 (Killed); the others go on"),
+              std::string::npos)
+        << err();
+  }
+};
+
+TEST_P(Survivors, FinishWithoutARankThatIsKilled) {
+  expect_end_without(2, "0");
+  EXPECT_NE(slurp(path("run/run.jsonl")).find("\"event\":\"rank_lost\",\"rank\":2"), std::string::npos);
+}
+
+TEST_P(Survivors, FinishWithoutRankZeroAndTheNextOneReports) { expect_end_without(0, "1"); }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST_F(LostPeers, AStrategyThatNeedsAllEndsWhateverTheLauncherAllows) {
+  train("");
+  Running launch(folder(), {"-n", "4", "--may-lose", "1", "--grace", "50", "--", "./rank"});
+  kill(victim(), SIGKILL);
+  EXPECT_EQ(launch.wait(), 3);
+  expect_all_name_rank_two();
+}
+
 TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
   const std::string args = "train --model mlp --data synthetic --steps 40 --seed 3 --quiet --json";
   const std::string threads = json(args + " --workers 4").at("weights_hash");

@@ -277,6 +277,41 @@ TEST_P(EndpointConformance, WhoWaitsForALostPeerLearnsWhichAndWhy) {
   });
 }
 
+TEST_P(EndpointConformance, WhoSurvivesIsToldOfLossesAndGoesOnWithTheOthers) {
+  GetParam().run(3, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    try {
+      ep.survive();
+    } catch (const InvalidConfig&) {
+      return;  // this transport ends with its first rank
+    }
+    EXPECT_TRUE(ep.survives());
+    if (ep.rank() == 2) return me.leave(true, "its disk burned");
+    const Tag news(Tag::Channel::kRequest, Tag::Lane::kTrain, 7);
+    ep.tell_departures(news);
+    std::vector<std::byte> in(kSmall);
+    const Arrival told = ep.irecv(kAnyRank, news, in)->wait();
+    EXPECT_EQ(told.peer, 2);
+    EXPECT_TRUE(told.data.empty());
+    EXPECT_FALSE(ep.here(2));
+    ASSERT_EQ(ep.losses().size(), 1U);
+    EXPECT_EQ(ep.losses()[0].rank, 2);
+    EXPECT_NE(ep.losses()[0].why.find("its disk burned"), std::string::npos) << ep.losses()[0].why;
+
+    const int other = 1 - ep.rank();
+    const Tag reply(Tag::Channel::kReply, Tag::Lane::kTrain, 1);
+    try {  // the other may have left it because of the loss
+      ep.irecv(other, Tag(Tag::Channel::kAllReduce, Tag::Lane::kTrain, 1), in)->wait();
+      ADD_FAILURE() << "nothing was sent";
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.peer, 2);
+    }
+    ep.isend(other, reply, pattern(kSmall, 4))->wait();
+    EXPECT_EQ(ep.irecv(other, reply, in)->wait().data.size(), kSmall);
+    EXPECT_EQ(ep.irecv(kAnyRank, reply, in)->ready_by(ep.clock().now()), false);
+  });
+}
+
 TEST_P(EndpointConformance, WhatAPeerSentBeforeItLeftStillArrives) {
   GetParam().run(2, test_limits(), [](TestRank& me) {
     Endpoint& ep = me.endpoint;

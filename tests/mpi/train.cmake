@@ -37,6 +37,12 @@ foreach(strategy IN ITEMS ssgd ssgd:servers=2 local:period=3)
   expect("rank 0 left no run log" EXISTS ${WORK}/run/run.jsonl)
 endforeach()
 
+# Ranks that wait for nobody end with weights of no run before; equal on all ranks, or the run has failed.
+foreach(strategy IN ITEMS gossip gossip:mode=push,push_sum wagma:period=5)
+  run(got ${MPIRUN} -n 4 ${TACIT} ${common} --strategy ${strategy} --data ${data} --steps 40 --json)
+  expect("${strategy} failed over MPI" got_code EQUAL 0)
+endforeach()
+
 run(got ${MPIRUN} -n 4 ${TACIT} ${common} --data ${data} --steps 40 --json --collectives native)
 expect("native collectives failed" got_code EQUAL 0)
 

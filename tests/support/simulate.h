@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -14,7 +13,9 @@
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "tacit/core/error.h"
 #include "tacit/world/world.h"
 
 namespace tacit::test {
@@ -41,7 +42,7 @@ inline void in_child(const std::function<void()>& body) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "in the child, see above; status " << status;
 }
 
-// The text that body gives in a child of this process.
+// What body gives in a child of this process; what fails there fails here.
 inline std::string from_child(const std::function<std::string()>& body) {
   std::array<int, 2> ends{};
   EXPECT_EQ(pipe(ends.data()), 0);
@@ -50,10 +51,26 @@ inline std::string from_child(const std::function<std::string()>& body) {
     EXPECT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   });
   close(ends[1]);
-  std::string text(4096, ' ');
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends[0], text.data(), text.size()))));
+  std::string text;
+  std::array<char, 4096> some{};
+  for (ssize_t got = 0; (got = read(ends[0], some.data(), some.size())) > 0;)
+    text.append(some.data(), static_cast<std::size_t>(got));
   close(ends[0]);
   return text;
+}
+
+// Whether this build has the simulator.
+inline bool has_simulator() {
+  static const bool has = from_child([] {
+                            try {
+                              Cluster one;
+                              World::simulated(one, 1);
+                              return "yes";
+                            } catch (const InvalidConfig&) {
+                              return "no";
+                            }
+                          }) == "yes";
+  return has;
 }
 
 // A flat network of so many workers at 1 Gbit/s and 100 us from worker to worker, on which computing takes no time.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "tacit/core/views.h"
+#include "tacit/transport/endpoint.h"
 #include "tacit/transport/ledger.h"
 
 namespace tacit {
@@ -68,8 +70,22 @@ class Comm {
   virtual int size() const = 0;
   virtual const Ledger& ledger() const = 0;
 
+  // Whether this world goes on without ranks it loses. Then collectives are among those that live, and calls, posts and
+  // exchanges with a lost rank throw PeerLost, after which it is no longer among the living.
+  virtual bool survives() const { return false; }
+  virtual std::vector<Loss> losses() const { return {}; }
+  // In their order, this rank among them.
+  virtual std::vector<int> living() const {
+    std::vector<int> all(static_cast<std::size_t>(size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
   virtual void sum(FloatView x) = 0;
   virtual void mean(FloatView x) = 0;
+  // Among some ranks alone: those of `group`, in ascending order, call it with the same number, and groups that have no rank
+  // in common know nothing of each other. A pair of ranks uses a number once, and numbers in the same order.
+  virtual void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) = 0;
   // The part of a vector of that length which reduce_scatter finishes on a rank.
   virtual Slice own_slice(std::size_t count, int rank) const = 0;
   // Afterwards x[own_slice] is the sum over ranks; the rest of x is unspecified.

@@ -43,11 +43,16 @@ class Registry {
   template <class Build>
   auto make(std::string_view text, const Build& build) const {
     OptionReader options(Spec::parse(text));
-    const Info* info = look_up(options.spec().name);
-    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, text.substr(0, text.find(':')), names()));
-    auto made = build(*info, options);
+    auto made = build(find(text), options);
     options.finish();
     return made;
+  }
+
+  // The entry that `name:key=value,...` names. Throws InvalidConfig as make().
+  const Info& find(std::string_view text) const {
+    const Info* info = look_up(Spec::parse(text).name);
+    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, text.substr(0, text.find(':')), names()));
+    return *info;
   }
 
  private:

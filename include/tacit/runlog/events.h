@@ -45,6 +45,13 @@ struct Evaluated {
   double seconds = 0;
 };
 
+// A rank that failed, without which the others went on.
+struct RankLost {
+  int rank = 0;
+  std::int64_t step = 0;  // of the rank that says so, when it noticed
+  std::string why;
+};
+
 // What a simulated rank did with its time of training, in seconds.
 struct RankTimes {
   int rank = 0;
@@ -74,6 +81,7 @@ struct Summary {
   std::uint64_t messages = 0;
   std::uint64_t seed = 0;
   std::string weights_hash;
+  std::vector<RankLost> lost;  // ranks without which the run went on
   // Of a simulated run. The times are means over ranks.
   std::optional<double> compute_seconds;
   std::optional<double> communicate_seconds;
@@ -85,6 +93,7 @@ std::string to_json_line(const RunStarted& event);
 std::string to_json_line(const StepsDone& event);
 std::string to_json_line(const Evaluated& event);
 std::string to_json_line(const RankTimes& event);
+std::string to_json_line(const RankLost& event);
 std::string to_json_line(const Summary& event);
 std::string to_json_text(const Summary& summary);  // indented
 

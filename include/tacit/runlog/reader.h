@@ -13,6 +13,7 @@ struct RunRecord {
   std::vector<StepsDone> steps;
   std::vector<Evaluated> evaluations;
   std::vector<RankTimes> times;  // of a simulated run
+  std::vector<RankLost> lost;
   std::optional<Summary> ended;  // absent where the run died
 };
 

@@ -30,7 +30,8 @@ class Strategy {
   // Ends every exchange. Afterwards params() is model() and equal on every rank.
   virtual void finish(Worker& w);
 
-  // What a resumed run needs beside the parameters: residuals, clocks, phases. load() comes after start.
+  // What a resumed run needs beside the parameters: residuals, clocks, phases, what is under way. Collective as well,
+  // between two steps; load() comes after start.
   virtual void save(StateWriter&) const {}
   virtual void load(StateReader&) {}
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One rank's account of a run, and how it reaches rank 0 where ranks are processes.
+// One rank's account of a run, and how it reaches the others where ranks are processes.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,15 @@ namespace tacit {
 
 // True up to the step where an error ended the run.
 struct RankReport {
+  int rank = 0;
+  bool finished = false;  // trained to the end
   std::int64_t steps = 0;
   double seconds = 0;                 // of training, without evaluations
   std::optional<double> recent_loss;  // mean over the last logged steps
   std::optional<Evaluated> evaluation;
   Traffic sent;  // for training
   std::uint64_t weights_hash = 0;
+  std::vector<RankLost> lost;      // what this rank noticed; for the rank that reports, and not packed
   std::optional<TimeSpent> spent;  // in a simulated world, whose ranks are in one process: not packed
 };
 
@@ -28,7 +31,7 @@ struct RankReport {
 std::vector<std::byte> pack(const RankReport& report);
 RankReport unpack(ConstBytes packed);  // throws Mismatch for another length
 
-// All ranks' reports, in their order, on rank 0; nothing elsewhere. Called by all ranks.
+// The reports of all ranks that live, in their order, on each of them. Called by all ranks.
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine);
 
 }  // namespace tacit

@@ -37,8 +37,9 @@ class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void on_steps(const StepsDone& event) = 0;
-  virtual void on_evaluation(const Evaluated& event) = 0;  // by rank 0 alone
-  virtual void on_warning(const std::string&) {}           // by rank 0 alone
+  virtual void on_evaluation(const Evaluated& event) = 0;  // these: by the lowest rank that lives, alone
+  virtual void on_loss(const RankLost&) {}
+  virtual void on_warning(const std::string&) {}
 };
 
 // What all ranks share, read-only.
@@ -68,7 +69,7 @@ void train_rank(Process& me, const TrainJob& job, RankReport& report);
 // Whether all ranks ended with the same weights, as they must once a strategy has finished.
 bool all_equal(std::span<const RankReport> reports);
 
-// The reports there are as one: of all ranks, or of rank 0 alone where it lost the others.
+// The reports there are as one: of all ranks that finished, or of this process's where it lost the others.
 Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,
                   const std::string& status);
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tacit/core/clock.h"
 #include "tacit/core/views.h"
@@ -30,6 +31,12 @@ struct Arrival {
   Tag tag;
   ConstBytes data;  // received in place: the filled part of the caller's buffer; borrowed: the transport's
                     // or the sender's memory, readable until the Request is dropped
+};
+
+// A rank that has failed.
+struct Loss {
+  int rank = 0;
+  std::string why;
 };
 
 // A message on its way.
@@ -75,6 +82,21 @@ class Endpoint {
   // Lends the message where it lies, for a reader that adds or decodes it and needs no copy. Until the
   // Request is dropped the sender's buffer may be in use. peer may be kAnyRank.
   virtual Request iborrow(int peer, Tag tag) = 0;
+
+  // For worlds that go on without the ranks they lose. From now on, on this rank,
+  //   a wait in a collective (Tag::is_collective) ends with PeerLost as soon as this rank knows that any has failed: those
+  //   it waits for may know it too and have left the collective;
+  //   a wait for kAnyRank ends with none but this rank's own failure: others' come as messages (tell_departures).
+  // Any other wait for a named peer ends as ever, when that peer is gone. Throws InvalidConfig where the transport ends with
+  // its first rank.
+  virtual void survive();
+  virtual bool survives() const { return false; }
+  // Each rank that has left, or will, as done or failed, sends an empty message with this tag, as it were.
+  virtual void tell_departures(Tag) {}
+  // As far as this rank knows, in the order of the ranks.
+  virtual std::vector<Loss> losses() const { return {}; }
+  // Neither failed nor done, as far as this rank knows.
+  virtual bool here(int) const { return true; }
 };
 
 // "rank 0 waits for rank 2 in all-reduce 17, part 0": one wording for errors and stall reports.

@@ -23,6 +23,7 @@ class Tag {
     kRequestBody,  // to an agent: the data that goes with it; step is the caller's ticket
     kReply,        // from an agent; step is the caller's ticket
     kAllToAll,
+    kGroup,        // a sum among some ranks; step is their number for it
   };
   // Exchanges that run side by side on one rank use different lanes, so that they can never be taken for
   // one another. The byte ledger counts each lane apart.
@@ -32,7 +33,7 @@ class Tag {
     kControl,     // evaluation and bookkeeping: not part of what an algorithm costs
   };
   static constexpr int kLanes = 3;
-  static constexpr int kChannels = 10;
+  static constexpr int kChannels = 11;
 
   constexpr Tag(Channel channel, Lane lane, std::uint32_t step, std::uint16_t part = 0)
       : bits_(std::uint64_t{static_cast<std::uint8_t>(channel)} << 56U |
@@ -54,6 +55,10 @@ class Tag {
   constexpr std::uint16_t part() const { return static_cast<std::uint16_t>(bits_); }
 
   std::string text() const;  // "all-reduce 17, part 2"
+  // Whether it belongs to an exchange of several ranks, which one of them may leave when another is lost.
+  constexpr bool is_collective() const {
+    return channel() <= Channel::kBarrier || channel() == Channel::kGroup;
+  }
 
   friend constexpr auto operator<=>(const Tag&, const Tag&) = default;
 

@@ -49,6 +49,9 @@ struct WorldOptions {
   // MPI's own collectives in place of Tacit's, where the world is MPI; others refuse it. The ledger does not see them, and
   // MPI decides how sums are rounded.
   bool native_collectives = false;
+  // Goes on without ranks that fail: Comm::survives. For algorithms that can; StrategyInfo::survives says which. Over MPI it
+  // changes nothing, because mpirun ends all ranks with the first.
+  bool survive = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
 };
 

@@ -77,11 +77,20 @@ void Supervisor::ended(int rank, const Ending& how) {
 void Supervisor::on_failure(int rank, const Ending& how) {
   // What the launcher has done itself explains nothing.
   const bool explains = !forced_ && (!cause_ || (is_echo(cause_->how) && !is_echo(how)));
+  const bool goes_on = options_.may_lose > 0 && answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
   if (explains && answered(how) == 0 && !abandoned_) {
     cause_ = {how, !passed_.empty()};
-    say(describe("rank " + std::to_string(rank), how));
+    say(describe("rank " + std::to_string(rank), how) +
+        (goes_on ? fmt::format("; the others go on (--may-lose {})", options_.may_lose) : ""));
   }
-  end_ranks_after(options_.grace);
+  if (!goes_on) end_ranks_after(options_.grace);
+}
+
+bool Supervisor::forgiven() const {
+  const auto bad = std::count_if(endings_.begin(), endings_.end(), [&](const auto& ending) {
+    return ending && !ending->good() && answered(*ending) == 0;
+  });
+  return bad <= options_.may_lose;
 }
 
 void Supervisor::end_ranks_after(std::chrono::duration<double> delay) {
@@ -160,10 +169,10 @@ int Supervisor::exit_code() const {
   if (abandoned_) throw InvalidConfig(*abandoned_);
   if (output_broken_) return kFailed;
   if (unshown_ != 0) return 128 + unshown_;
-  if (!cause_ || cause_->after_signal)
+  if (!cause_ || cause_->after_signal || forgiven())
     for (const auto& ending : endings_)
       if (const int number = ending ? answered(*ending) : 0; number != 0) return 128 + number;
-  if (!cause_) return 0;
+  if (!cause_ || (forgiven() && !forced_)) return 0;
   return cause_->how.kind == Ending::Kind::kExited ? cause_->how.value : kPeerLost;
 }
 

@@ -17,7 +17,8 @@
 namespace tacit::cli {
 
 // Ranks' output goes to stdout and stderr. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the ranks, and a
-// second SIGINT or SIGTERM kills them. After the first failure the others have `grace` to end by themselves.
+// second SIGINT or SIGTERM kills them. After the first failure that is one too many the others have `grace` to end by
+// themselves.
 //
 // Lifetime  signals are caught from the moment it is made. Threads: the loop's.
 class Supervisor final : public Watcher {
@@ -25,6 +26,7 @@ class Supervisor final : public Watcher {
   struct Options {
     int ranks = 1;
     std::chrono::duration<double> grace{15};
+    int may_lose = 0;  // so many ranks may fail, and the others go on
     bool prefix = true;
   };
   Supervisor(boost::asio::io_context& loop, Options options);
@@ -61,6 +63,8 @@ class Supervisor final : public Watcher {
   // The signal that was passed on and that this is an answer to; 0 where it is none.
   int answered(const Ending& how) const;
   std::vector<int> living() const;
+  // Whether no more ranks failed by themselves than may.
+  bool forgiven() const;
 
   boost::asio::io_context& loop_;
   const Options options_;

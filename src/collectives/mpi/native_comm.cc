@@ -69,6 +69,9 @@ class NativeComm final : public Comm {
     sum(x);
     kernels::scale(1.0F / static_cast<float>(size()), x);
   }
+  void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
+    messages_->sum_among(group, number, x);
+  }
   void reduce_scatter(FloatView x) override {
     if (!fits(x.size())) return messages_->reduce_scatter(x);
     const Cut cut(*this, x.size());

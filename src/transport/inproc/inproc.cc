@@ -13,6 +13,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
+#include "transport/departure_news.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
@@ -39,18 +40,28 @@ class InprocFabric::Hub {
   std::exception_ptr cause(int rank);
   void interrupt();
 
-  // Whether waiting for this peer has become pointless. Cheap: it is asked on every spin.
-  bool hopeless(int peer) const {
+  void survive(int rank) { survives_[static_cast<std::size_t>(rank)].store(true); }
+  bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)].load(); }
+  void tell_departures(int rank, Tag tag) {
+    for (const int gone : news_.subscribe({rank, tag})) endpoint(gone).isend(rank, tag, {});
+  }
+  std::vector<Loss> losses();
+  bool here(int rank) const { return presence_[static_cast<std::size_t>(rank)].load() == Presence::kHere; }
+
+  // Whether a rank's wait for this peer has become pointless. Cheap: it is asked on every spin.
+  bool hopeless(int rank, int peer, Tag tag) const {
     if (interrupted_.load()) return true;
-    return peer == kAnyRank ? failed_.load() >= 0
-                            : presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+    if (peer != kAnyRank && !here(peer)) return true;
+    if (failed_.load() < 0 || (peer != kAnyRank && !tag.is_collective())) return false;
+    if (!survives(rank)) return peer == kAnyRank;
+    return peer != kAnyRank || !here(rank);
   }
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
 
-  // Waits until done() or hopeless(peer), reporting stalls. Throws Timeout past the limit.
+  // Waits until done() or hopeless(), reporting stalls. Throws Timeout past the limit.
   template <class Done>
   void wait(int rank, int peer, Tag tag, const Done& done) {
-    const auto over = [&] { return done() || hopeless(peer); };
+    const auto over = [&] { return done() || hopeless(rank, peer, tag); };
     Gate::Patience patience = patience_;
     wait_within(limits_, clock_, MessageWait{rank, peer, tag}, [&](Deadline deadline) {
       const bool ended = box(rank).gate.wait_until(over, patience, deadline);
@@ -59,8 +70,8 @@ class InprocFabric::Hub {
     });
   }
   template <class Done>
-  bool ready_by(int rank, int peer, const Done& done, Deadline deadline) {
-    const auto over = [&] { return done() || hopeless(peer); };
+  bool ready_by(int rank, int peer, Tag tag, const Done& done, Deadline deadline) {
+    const auto over = [&] { return done() || hopeless(rank, peer, tag); };
     return box(rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{}, deadline);
   }
 
@@ -76,6 +87,8 @@ class InprocFabric::Hub {
   Mutex mutex_;
   std::vector<std::string> why_ TACIT_GUARDED_BY(mutex_);
   std::vector<std::exception_ptr> causes_ TACIT_GUARDED_BY(mutex_);
+  std::deque<std::atomic<bool>> survives_;  // by rank
+  DepartureNews news_;
 };
 
 namespace {
@@ -99,7 +112,8 @@ class ParcelOperation final : public Operation {
     }
     // The receiver is reading our buffer. On the way out of an error it may be waiting for us in turn, so say first
     // that nothing more comes, which ends its wait.
-    if (std::uncaught_exceptions() > 0) hub_.fail(parcel_->from, nullptr);
+    // In a world that survives, it has left the exchange for the same reason as we.
+    if (std::uncaught_exceptions() > 0 && !hub_.survives(parcel_->from)) hub_.fail(parcel_->from, nullptr);
     while (!parcel_->released.load()) std::this_thread::yield();
   }
 
@@ -111,7 +125,7 @@ class ParcelOperation final : public Operation {
   }
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
-        parcel_->from, peer_, [&] { return parcel_->released.load(); }, deadline);
+        parcel_->from, peer_, parcel_->tag, [&] { return parcel_->released.load(); }, deadline);
   }
 
  private:
@@ -191,7 +205,7 @@ class ReceiveOperation final : public Operation {
   }
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
-        rank_, want_.peer, [&] { return arrived_.load(); }, deadline);
+        rank_, want_.peer, want_.tag, [&] { return arrived_.load(); }, deadline);
   }
 
  private:
@@ -243,6 +257,11 @@ class InprocEndpoint final : public Endpoint {
   Clock& clock() override { return hub_.clock(); }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
+  void survive() override { hub_.survive(rank_); }
+  bool survives() const override { return hub_.survives(rank_); }
+  void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
+  std::vector<Loss> losses() const override { return hub_.losses(); }
+  bool here(int peer) const override { return hub_.here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);
@@ -301,6 +320,7 @@ InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
   presence_.resize(static_cast<std::size_t>(ranks));
   why_.resize(static_cast<std::size_t>(ranks));
   causes_.resize(static_cast<std::size_t>(ranks));
+  survives_.resize(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank)
     endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
 }
@@ -318,6 +338,17 @@ void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
     if (how == Presence::kFailed) failed_.store(rank);
   }
   for (Mailbox& box : boxes_) box.gate.wake();
+  for (const auto& [to, tag] : news_.leave(rank)) endpoint(rank).isend(to, tag, {});
+}
+
+std::vector<Loss> InprocFabric::Hub::losses() {
+  std::vector<Loss> losses;
+  if (failed_.load() < 0) return losses;
+  const MutexLock lock(mutex_);
+  for (int rank = 0; rank < size(); ++rank)
+    if (presence_[static_cast<std::size_t>(rank)].load() == Presence::kFailed)
+      losses.push_back({rank, why_[static_cast<std::size_t>(rank)]});
+  return losses;
 }
 
 void InprocFabric::Hub::fail(int rank, const std::exception_ptr& error) {
@@ -343,7 +374,7 @@ void InprocFabric::Hub::interrupt() {
 
 void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const int gone = peer == kAnyRank ? failed_.load() : peer;
+  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const MutexLock lock(mutex_);
   const std::string& why = why_[static_cast<std::size_t>(gone)];
   throw PeerLost(rank, gone,

@@ -10,12 +10,14 @@
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
 #include "transport/departure.h"
+#include "transport/departure_news.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/offers.h"
 #include "transport/tcp/reactor.h"
 #include "transport/tcp/rendezvous.h"
+#include "transport/tcp/settings.h"
 #include "transport/tcp/wait_chain.h"
 
 namespace tacit {
@@ -27,21 +29,6 @@ constexpr Seconds kFarewell{5};
 constexpr std::chrono::milliseconds kIdle{5};
 
 enum class Presence { kHere, kDone, kFailed };
-
-TcpOptions checked(TcpOptions options) {
-  options.limits = tacit::checked(std::move(options.limits));
-  if (options.size < 1)
-    throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(options.size));
-  if (options.rank < 0 || options.rank >= options.size)
-    throw InvalidConfig("rank " + std::to_string(options.rank) + " does not exist in a world of " +
-                        std::to_string(options.size));
-  if (options.job.empty() || options.job.size() > kMostJobChars)
-    throw InvalidConfig("a job's name has 1 to " + std::to_string(kMostJobChars) + " characters, and '" +
-                        options.job + "' has " + std::to_string(options.job.size()));
-  if (!(options.lost_after > Seconds(0)) || !(options.start_limit > Seconds(0)))
-    throw InvalidConfig("a peer is lost, and the start is over, after a positive number of seconds");
-  return options;
-}
 
 class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner {
  public:
@@ -63,6 +50,15 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Clock& clock() override { return clock_; }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override;
+  void survive() override { survives_.store(true); }
+  bool survives() const override { return survives_.load(); }
+  void tell_departures(Tag tag) override {
+    for (const int gone : news_.subscribe({rank(), tag})) tell_departure(gone, tag);
+  }
+  std::vector<Loss> losses() const override;
+  bool here(int peer) const override {
+    return presence_[static_cast<std::size_t>(peer)].load() == Presence::kHere;
+  }
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
@@ -81,6 +77,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   }
   Connection* connection(int peer) const { return connections_[static_cast<std::size_t>(peer)].get(); }
   bool hopeless(int peer) const;
+  bool hopeless(int peer, Tag tag) const;
+  void tell_departure(int peer, Tag tag);
   bool mark(int peer, Presence how, Departure departure);
   bool say_goodbye(const Departure& how);
   [[noreturn]] void give_up(int peer, Tag tag, Seconds since);
@@ -106,23 +104,18 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::atomic<int> failed_{-1};  // a rank that failed, if one did
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> left_{false};
-  Mutex mutex_;
+  std::atomic<bool> survives_{false};
+  mutable Mutex mutex_;
   std::vector<Departure> departures_ TACIT_GUARDED_BY(mutex_);
   std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
+  DepartureNews news_;
 
   WaitBook waits_;
   Seconds chain_mark_;  // the housekeeper's
-
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;
   std::jthread housekeeper_;  // last: it ends before what it uses
 };
-
-// Looking again and again pays while every rank of this machine has a core of its own.
-int spins_for(int local_ranks) {
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return local_ranks > 0 && local_ranks <= cores ? 200 : 1;
-}
 
 TcpFabric::TcpFabric(TcpOptions options)
     : options_(checked(std::move(options))),
@@ -143,8 +136,10 @@ TcpFabric::TcpFabric(TcpOptions options)
     if (!streams[i]) continue;
     const int peer = static_cast<int>(i);
     connections_[i] = std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(streams[i]));
-    offers_[i] =
-        std::make_unique<Offers>(peer, *connections_[i], inbox_, ledger_, owner, [this] { fail(nullptr); });
+    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], inbox_, ledger_, owner, [this] {
+      // In a world that survives, the peer has left the exchange for the same reason as we.
+      if (!survives()) fail(nullptr);
+    });
   }
   std::copy_n(JobKey::random().bytes().begin(), token_.size(), token_.begin());
   for (std::size_t i = 0; i < connections_.size(); ++i) {
@@ -234,9 +229,13 @@ void TcpFabric::leave(const Departure& how) {
 // Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
 bool TcpFabric::hopeless(int peer) const {
   if (interrupted_.load()) return true;
-  return peer == kAnyRank
-             ? failed_.load() >= 0
-             : peer != rank() && presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere;
+  if (peer == kAnyRank) return survives() ? !here(rank()) : failed_.load() >= 0;
+  return peer != rank() && !here(peer);
+}
+
+// The same in an exchange that others may have left.
+bool TcpFabric::hopeless(int peer, Tag tag) const {
+  return hopeless(peer) || (failed_.load() >= 0 && survives() && tag.is_collective());
 }
 
 // Looks at the peer's socket for a while; true once there is nothing to wait for.
@@ -256,7 +255,7 @@ void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
   const Seconds since = clock_.now();
   if (!spin(peer, done)) {
     const WaitBook::Entry entry(waits_, peer, tag, since);
-    const auto over = [&] { return done.load() || hopeless(peer); };
+    const auto over = [&] { return done.load() || hopeless(peer, tag); };
     wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
                 [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
   }
@@ -271,7 +270,7 @@ bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadl
 
 void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
-  const int gone = peer == kAnyRank ? failed_.load() : peer;
+  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const MutexLock lock(mutex_);
   throw loss(
       rank(), gone, departures_[static_cast<std::size_t>(gone)],
@@ -294,8 +293,23 @@ bool TcpFabric::mark(int peer, Presence how, Departure departure) {
     presence.store(how);
     if (how == Presence::kFailed) failed_.store(peer);
   }
+  for (const auto& wish : news_.leave(peer)) tell_departure(peer, wish.tag);
   reactor_.wake();
   return true;
+}
+
+void TcpFabric::tell_departure(int peer, Tag tag) {
+  if (inbox_.complete(inbox_.announce(peer, tag, 0, 0)) != nullptr) reactor_.wake();
+}
+
+std::vector<Loss> TcpFabric::losses() const {
+  std::vector<Loss> losses;
+  if (failed_.load() < 0) return losses;
+  const MutexLock lock(mutex_);
+  for (int peer = 0; peer < size(); ++peer)
+    if (presence_[static_cast<std::size_t>(peer)].load() == Presence::kFailed)
+      losses.push_back({peer, departures_[static_cast<std::size_t>(peer)].why});
+  return losses;
 }
 
 void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {

@@ -160,6 +160,22 @@ TEST(Collectives, ReduceScatterFinishesTheOwnSliceAndAllGatherSpreadsIt) {
       });
 }
 
+// Ranks of one colour add theirs; groups of several sizes side by side, one after the other.
+TEST(Collectives, ASumAmongSomeRanksLeavesTheOthersAlone) {
+  for (const int ranks : {1, 2, 5, 8, 18})
+    for (const std::size_t count : {std::size_t{0}, std::size_t{7}, std::size_t{9000}})
+      on_every_comm(ranks, [&](Comm& comm) {
+        for (const int colours : {1, 2, 3}) {
+          std::vector<int> group;
+          for (int rank = comm.rank() % colours; rank < ranks; rank += colours) group.push_back(rank);
+          const auto sum = static_cast<float>(std::accumulate(group.begin(), group.end(), 0));
+          std::vector<float> x(count, static_cast<float>(comm.rank()));
+          comm.sum_among(group, static_cast<std::uint32_t>(colours), x);
+          for (const float v : x) ASSERT_EQ(v, sum) << ranks << " ranks, " << colours << " groups";
+        }
+      });
+}
+
 TEST(Collectives, BroadcastReachesAllFromEveryRoot) {
   for (const int ranks : kRanks)
     on_every_comm(ranks, [&](Comm& comm) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -18,6 +19,9 @@
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/core/phantom.h"
+#include "tacit/core/snapshot.h"
+#include "tacit/core/twin.h"
 
 namespace tacit {
 namespace {
@@ -224,6 +228,43 @@ TEST(Errors, AFailedCheckIsABugWithFileLineAndCondition) {
     EXPECT_EQ(message.find("tasks_test.cc:" + std::to_string(line) + ": sums are wrong"), 0U) << message;
     EXPECT_NE(message.find("1 + 1 == 3"), std::string::npos) << message;
   }
+}
+
+TEST(Snapshot, AReaderSeesOneWholeVersionAndNeverAnOlderOneThanBefore) {
+  constexpr std::int64_t kVersions = 2000;
+  ThreadTasks tasks;
+  std::vector<float> x(3000);
+  Snapshot newest(tasks, x);
+  EXPECT_EQ(newest.latest(), nullptr);
+  newest.publish(x, 0);
+  const auto read = [&] {
+    for (std::int64_t seen = 0; seen < kVersions;) {
+      const auto copy = newest.latest();
+      ASSERT_GE(copy->version, seen);
+      seen = copy->version;
+      for (const float v : copy->x.view()) ASSERT_EQ(v, static_cast<float>(seen));
+    }
+  };
+  const auto one = tasks.spawn("reader", read);
+  const auto two = tasks.spawn("reader", read);
+  for (std::int64_t version = 1; version <= kVersions; ++version) {
+    std::fill(x.begin(), x.end(), static_cast<float>(version));
+    newest.publish(x, version);
+  }
+  one->join();
+  two->join();
+}
+
+TEST(Twin, OfAPhantomIsThePhantomAndOfAnyOtherVectorACopyInItsOwnMemory) {
+  std::vector<float> x{1, 2, 3};
+  Twin own(x);
+  own.assign(x);
+  EXPECT_NE(own.view().data(), x.data());
+  EXPECT_EQ(own.view()[2], 3);
+  Phantom phantom(std::size_t{1} << 30U);
+  Twin none(phantom.view());
+  EXPECT_EQ(none.view().data(), phantom.view().data());
+  none.assign(phantom.view());  // nothing happens: nothing is there
 }
 
 TEST(Errors, APassedCheckDoesNothingAndDoesNotBuildItsMessage) {

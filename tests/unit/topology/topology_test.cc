@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tacit/topology/butterfly.h"
 #include "tacit/topology/chunks.h"
+#include "tacit/topology/graph.h"
+#include "tacit/topology/groups.h"
 #include "tacit/topology/ring.h"
 
 namespace tacit {
@@ -256,6 +260,66 @@ TEST_P(Butterfly, HalvingLeavesEveryCoreRankTheFullSumOfItsChunk) {
 
 INSTANTIATE_TEST_SUITE_P(UpToForty, Butterfly, ::testing::Range(1, 41),
                          [](const auto& ranks) { return std::to_string(ranks.param) + "Ranks"; });
+
+TEST(Groups, ArePartitionsOfAboutTheirSize) {
+  for (int n = 1; n <= 20; ++n)
+    for (int s = 1; s <= n; ++s)
+      for (std::int64_t t = 0; t < 6; ++t)
+        for (int place = 0; place < n; ++place) {
+          const std::vector<int> group = groups::group_of(place, n, s, t);
+          const auto size = static_cast<int>(group.size());
+          ASSERT_TRUE(size >= s && (size < 2 * s || s == n)) << n << " " << s << " " << t;
+          ASSERT_TRUE(std::is_sorted(group.begin(), group.end()));
+          ASSERT_TRUE(std::count(group.begin(), group.end(), place) == 1);
+          for (const int other : group) ASSERT_EQ(groups::group_of(other, n, s, t), group);
+        }
+}
+
+// Largest minus smallest of 0, 1, ..., n-1 after averages in the groups of so many steps.
+double spread_after(int n, int s, std::int64_t steps) {
+  std::vector<double> x(static_cast<std::size_t>(n));
+  std::iota(x.begin(), x.end(), 0.0);
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const std::vector<double> before = x;
+    for (int place = 0; place < n; ++place) {
+      const std::vector<int> group = groups::group_of(place, n, s, t);
+      double sum = 0;
+      for (const int other : group) sum += before[static_cast<std::size_t>(other)];
+      x[static_cast<std::size_t>(place)] = sum / static_cast<double>(group.size());
+    }
+  }
+  const auto [least, most] = std::minmax_element(x.begin(), x.end());
+  return *most - *least;
+}
+
+TEST(Groups, ReachTheMeanInLogarithmicallyManyStepsForPowersOfTheirSize) {
+  for (const auto& [n, s] : {std::pair{4, 2}, {16, 2}, {16, 4}, {9, 3}, {27, 3}, {64, 8}, {25, 5}})
+    EXPECT_LT(spread_after(n, s, groups::phases(n, s)), 1e-9) << n << " in groups of " << s;
+}
+
+TEST(Groups, ComeTogetherForEveryNumberAndSize) {
+  for (int n = 2; n <= 24; ++n)
+    for (int s = 2; s <= n; ++s)
+      EXPECT_LT(spread_after(n, s, 8 * groups::phases(n, s)), 1e-3 * n) << n << " in groups of " << s;
+}
+
+TEST(Graph, NobodyIsHisOwnNeighbourAndTheSmallOnesAreComplete) {
+  for (const GraphName& graph : kGraphNames)
+    for (int n = 1; n <= 12; ++n)
+      for (int place = 0; place < n; ++place) {
+        const std::vector<int> near = neighbours(graph.which, place, n);
+        EXPECT_EQ(near.empty(), n == 1) << graph.name;
+        const std::set<int> distinct(near.begin(), near.end());
+        EXPECT_EQ(distinct.size(), near.size());
+        EXPECT_EQ(distinct.count(place), 0U);
+        for (const int other : near) EXPECT_TRUE(other >= 0 && other < n);
+        if (n <= 3) {
+          EXPECT_EQ(near.size(), static_cast<std::size_t>(n - 1)) << graph.name << n;
+        }
+      }
+  EXPECT_EQ(neighbours(Graph::kRing, 0, 6), (std::vector<int>{1, 5}));
+  EXPECT_EQ(neighbours(Graph::kExponential, 6, 8), (std::vector<int>{7, 0, 2}));
+}
 
 }  // namespace
 }  // namespace tacit

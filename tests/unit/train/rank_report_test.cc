@@ -11,6 +11,8 @@ namespace {
 
 RankReport full(int rank) {
   RankReport report;
+  report.rank = rank;
+  report.finished = true;
   report.steps = 100 + rank;
   report.seconds = 1.5 * rank;
   report.recent_loss = 0.25 * rank;
@@ -21,6 +23,8 @@ RankReport full(int rank) {
 }
 
 void expect_equal(const RankReport& a, const RankReport& b) {
+  EXPECT_EQ(a.rank, b.rank);
+  EXPECT_EQ(a.finished, b.finished);
   EXPECT_EQ(a.steps, b.steps);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.recent_loss, b.recent_loss);
@@ -46,11 +50,11 @@ TEST(RankReport, HasOneLengthWhateverItHolds) {
   EXPECT_THROW(unpack(ConstBytes(pack(full(1))).first(8)), Mismatch);
 }
 
-TEST(RankReport, AllReachRankZeroInTheirOrder) {
+TEST(RankReport, AllReachEveryRankInTheirOrder) {
   for (const int ranks : {1, 2, 5})
     on_every_comm(ranks, [&](Comm& comm) {
       const std::vector<RankReport> all = gather_reports(comm, full(comm.rank()));
-      ASSERT_EQ(all.size(), comm.rank() == 0 ? static_cast<std::size_t>(ranks) : 0U);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(ranks));
       for (std::size_t rank = 0; rank < all.size(); ++rank)
         expect_equal(all[rank], full(static_cast<int>(rank)));
     });

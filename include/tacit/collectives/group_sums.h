@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Sums in groups that do not wait for the slow: the wait-avoiding group all-reduce of WAGMA-SGD, arXiv:2005.00124.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tacit/collectives/board.h"
+#include "tacit/collectives/comm.h"
+#include "tacit/core/channel.h"
+#include "tacit/core/state.h"
+
+namespace tacit {
+
+// Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks. From then on a task of every rank runs
+// it with what the rank gave last, however old that is, while its trainer computes. Sums run in their order and one at a
+// time on a rank.
+//
+// Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
+//             tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
+//             messages at most, however many ranks came first at the same time.
+// Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank reads
+//             the newest vectors of its group off their boards. No rank needs to know what another one believes about who is
+//             alive, which ranks learn at different times.
+// Memory      beside the board's copies, a vector per sum that was run and not yet asked for.
+// Threads     the trainer's task.
+// Lifetime    close() is collective and comes before the end; comm and tasks outlive it.
+class GroupSums {
+ public:
+  // The places of [0, n) that sum number `number` adds, `place` among them, ascending; alike on all ranks.
+  using Groups = std::function<std::vector<int>(int place, int n, std::int64_t number)>;
+
+  // `service` and the number after it are taken. x is given to sums until the first give().
+  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups);
+  ~GroupSums();
+  GroupSums(const GroupSums&) = delete;
+  GroupSums& operator=(const GroupSums&) = delete;
+
+  struct Sum {
+    std::unique_ptr<Twin> x;
+    int members = 0;
+    bool in_time = false;        // what this rank gave for it is in it, and not something older
+    std::exception_ptr error{};  // in place of a sum
+  };
+  // Gives x to the next sum, activates it and waits for the rest of the group, whose trainers may be anywhere.
+  Sum next(FloatView x);
+  // The memory of a sum that is no longer needed.
+  void recycle(Sum sum);
+  // Replaces what the rank gave last, between two sums.
+  void refresh(ConstFloatView x);
+
+  void close();
+
+  // Both are collective, between two sums.
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
+
+ private:
+  struct Order {
+    enum class Kind { kRun, kBeginAt, kStop } kind;
+    std::int64_t number;
+  };
+  // What this rank has told of the newest sum it heard of: the rounds from `told_from` on.
+  struct News {
+    std::int64_t number = -1;
+    int told_from = 0;
+  };
+
+  std::vector<int> group(std::int64_t number) const;
+  void hear(const Call& call);
+  void run(Comm& behind);
+  Sum sum(Comm& behind, std::int64_t number);
+  Sum read_boards(std::int64_t number, FloatView x);
+  std::unique_ptr<Twin> blank();
+
+  Comm& comm_;
+  const std::uint32_t service_;
+  const Groups groups_;
+  const FloatView like_;
+  std::int64_t number_ = 0;  // of the next sum
+  bool reading_ = false;     // a rank was lost: boards in place of sums
+  Board board_;              // what this rank gave last, with the number of its sum
+  Channel<Order> orders_;
+  Channel<Sum> sums_;
+  Channel<std::unique_ptr<Twin>> spare_;
+  News news_;                         // the agent's
+  std::unique_ptr<Agent> agent_;      // after what it uses
+  std::unique_ptr<Pending> running_;  // likewise; run()
+};
+
+}  // namespace tacit

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// A box into which peers put vectors while a rank computes; it finds their sum.
+#pragma once
+
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include "tacit/collectives/comm.h"
+#include "tacit/core/channel.h"
+#include "tacit/core/kernels.h"
+#include "tacit/core/twin.h"
+
+namespace tacit {
+
+// Made on every rank alike. However slow its owner is, the box holds one vector.
+//
+// Cost      a letter is one vector and 32 bytes there, an empty message back.
+// Lifetime  close() comes before the end and after the last letter of any rank (a barrier says so); comm and tasks outlive it.
+// Threads   any of the rank; take() and put_back() by one task.
+class Letterbox {
+ public:
+  struct Letters {
+    explicit Letters(FloatView of) : sum(of) {}
+    Twin sum;
+    double weight = 0;  // the sum of theirs
+    std::int64_t count = 0;
+  };
+
+  // `service` is a number that all ranks agree on; letters are as long as `of`.
+  Letterbox(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView of)
+      : comm_(comm), service_(service), of_(of), box_(tasks), spare_(tasks) {
+    agent_ = comm.serve(service, [this](const Call& call, const std::unique_ptr<Answer>& answer) {
+      add(floats_in(call.body), std::bit_cast<double>(call.step));
+      answer->send({});
+    });
+  }
+
+  // Returns when the letter is in the peer's box. Errors: as Comm::call.
+  void send(int peer, ConstFloatView x, double weight) {
+    const Call letter{comm_.rank(), 0, std::bit_cast<std::int64_t>(weight), bytes_of(x)};
+    comm_.call(peer, service_, letter, {});
+  }
+
+  // What has come since the last time; null for nothing. Give it back with recycle(), its memory is used again.
+  std::unique_ptr<Letters> take() { return box_.try_get().value_or(nullptr); }
+  void recycle(std::unique_ptr<Letters> read) { spare_.put(std::move(read)); }
+  // Into the own box: letters that were taken and not read, or that a saved state had.
+  void put_back(std::unique_ptr<Letters> unread) { box_.put(std::move(unread)); }
+  std::unique_ptr<Letters> blank() {
+    auto letters = spare_.try_get().value_or(nullptr);
+    if (!letters) letters = std::make_unique<Letters>(of_);
+    letters->weight = 0;
+    letters->count = 0;
+    return letters;
+  }
+
+  void close() { agent_->stop(); }
+
+ private:
+  // On the agent's task. While it adds, the owner finds the box empty, and takes the sum the next time.
+  void add(ConstFloatView x, double weight) {
+    std::unique_ptr<Letters> letters = take();
+    if (!letters) letters = blank();
+    letters->count == 0 ? letters->sum.assign(x) : kernels::add(x, letters->sum.view());
+    letters->weight += weight;
+    ++letters->count;
+    box_.put(std::move(letters));
+  }
+
+  Comm& comm_;
+  const std::uint32_t service_;
+  const FloatView of_;
+  Channel<std::unique_ptr<Letters>> box_;    // one at most
+  Channel<std::unique_ptr<Letters>> spare_;  // memory to use again
+  std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away
+};
+
+}  // namespace tacit

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/collectives/group_sums.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::int64_t kNothingGiven = -1;
+
+// Where this rank is among those that live.
+int place_in(const std::vector<int>& living, int rank) {
+  return static_cast<int>(std::find(living.begin(), living.end(), rank) - living.begin());
+}
+
+bool is_loss(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups)
+    : comm_(comm),
+      service_(service + 1),
+      groups_(std::move(groups)),
+      like_(x),
+      board_(comm, tasks, service, x),
+      orders_(tasks),
+      sums_(tasks),
+      spare_(tasks) {
+  agent_ = comm.serve(service_, [this](const Call& call, const std::unique_ptr<Answer>&) { hear(call); });
+  running_ = comm.start([this](Comm& behind) { run(behind); });
+}
+
+GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop, 0}); }
+
+std::vector<int> GroupSums::group(std::int64_t number) const {
+  const std::vector<int> living = comm_.living();
+  std::vector<int> members = groups_(place_in(living, comm_.rank()), static_cast<int>(living.size()), number);
+  for (int& each : members) each = living[static_cast<std::size_t>(each)];
+  return members;
+}
+
+// On the agent's task. call.method is the round in which it was sent, from 1; 0: by our own trainer.
+void GroupSums::hear(const Call& call) {
+  if (call.step < news_.number) return;  // the newer one is told to all, and activates the older too
+  const std::vector<int> living = comm_.living();
+  const auto n = static_cast<int>(living.size());
+  int rounds = 0;
+  while ((1 << rounds) < n) ++rounds;
+  if (call.step > news_.number) {
+    news_ = {call.step, rounds};
+    orders_.put({Order::Kind::kRun, call.step});
+  }
+  const int place = place_in(living, comm_.rank());
+  for (int round = static_cast<int>(call.method); round < news_.told_from; ++round) {
+    const int peer = living[static_cast<std::size_t>((place + (1 << round)) % n)];
+    try {
+      comm_.post(peer, service_, {comm_.rank(), static_cast<std::uint32_t>(round) + 1, call.step, {}});
+    } catch (const PeerLost&) {
+      if (!comm_.survives()) throw;  // else those it would have told come to the sum themselves
+    }
+  }
+  news_.told_from = std::min(news_.told_from, static_cast<int>(call.method));
+}
+
+// On the background task.
+void GroupSums::run(Comm& behind) {
+  std::int64_t next = 0;
+  for (;;) {
+    const Order order = orders_.get();
+    if (order.kind == Order::Kind::kStop) return;
+    if (order.kind == Order::Kind::kBeginAt) next = order.number;
+    for (; order.kind == Order::Kind::kRun && next <= order.number; ++next) {
+      try {
+        sums_.put(sum(behind, next));
+      } catch (...) {
+        return sums_.put({nullptr, 0, false, std::current_exception()});
+      }
+    }
+  }
+}
+
+GroupSums::Sum GroupSums::sum(Comm& behind, std::int64_t number) {
+  const std::vector<int> living = comm_.living();
+  // Others may not know yet and make groups with the lost rank: what we sent them would not fit.
+  for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.size()); ++i)
+    if (i >= living.size() || living[i] != static_cast<int>(i))
+      throw PeerLost(comm_.rank(), static_cast<int>(i), "groups are made without it from now on");
+  const std::vector<int> members = group(number);
+  const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
+  Sum sum{blank(), static_cast<int>(members.size()), given->version == number};
+  sum.x->assign(given->x.view());
+  behind.sum_among(members, static_cast<std::uint32_t>(number), sum.x->view());
+  return sum;
+}
+
+std::unique_ptr<Twin> GroupSums::blank() {
+  auto memory = spare_.try_get().value_or(nullptr);
+  return memory ? std::move(memory) : std::make_unique<Twin>(like_);
+}
+
+GroupSums::Sum GroupSums::next(FloatView x) {
+  const std::int64_t number = number_++;
+  board_.publish(x, number);
+  if (!reading_) {
+    orders_.put({Order::Kind::kRun, number});
+    comm_.post(comm_.rank(), service_, {comm_.rank(), 0, number, {}});
+    Sum sum = sums_.get();
+    if (!sum.error) return sum;
+    if (!comm_.survives() || !is_loss(sum.error)) std::rethrow_exception(sum.error);
+    reading_ = true;
+  }
+  return read_boards(number, x);
+}
+
+GroupSums::Sum GroupSums::read_boards(std::int64_t number, FloatView x) {
+  Sum sum{blank(), 1, true};
+  sum.x->assign(x);
+  std::unique_ptr<Twin> theirs = blank();
+  for (const int peer : group(number)) {
+    if (peer == comm_.rank()) continue;
+    try {
+      board_.read(peer, theirs->view());
+    } catch (const PeerLost&) {
+      continue;  // the next group is made without it
+    }
+    kernels::add(theirs->view(), sum.x->view());
+    ++sum.members;
+  }
+  spare_.put(std::move(theirs));
+  return sum;
+}
+
+void GroupSums::recycle(Sum sum) { spare_.put(std::move(sum.x)); }
+
+void GroupSums::refresh(ConstFloatView x) { board_.publish(x, kNothingGiven); }
+
+void GroupSums::close() {
+  comm_.barrier();  // all have had their last sum, and with it every rank has run it
+  orders_.put({Order::Kind::kStop, 0});
+  running_->wait();
+  agent_->stop();
+  board_.close();
+  comm_.barrier();  // nobody leaves while another one's agent may still tell it something
+}
+
+void GroupSums::save(StateWriter& state) const {
+  const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
+  state.write("group_sums.number", static_cast<std::uint64_t>(number_));
+  state.write("group_sums.given", static_cast<std::uint64_t>(given->version));
+  state.write("group_sums.x", given->x.view());
+}
+
+void GroupSums::load(StateReader& state) {
+  number_ = static_cast<std::int64_t>(state.number("group_sums.number"));
+  const auto version = static_cast<std::int64_t>(state.number("group_sums.given"));
+  std::unique_ptr<Twin> given = blank();
+  state.read("group_sums.x", given->view());
+  board_.publish(given->view(), version);
+  spare_.put(std::move(given));
+  orders_.put({Order::Kind::kBeginAt, number_});
+  comm_.barrier();  // nobody activates a sum before all know which one is next
+}
+
+}  // namespace tacit

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "collectives/star.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+#include "tacit/topology/chunks.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::uint32_t kService = 0xFFFFFF00;
+// Methods above those of StarOp.
+constexpr std::uint32_t kAsk = 0xFF000000;
+constexpr std::uint32_t kResult = 0xFF000001;
+
+// The Comm beside it has those from 0.
+constexpr std::uint32_t kFirstTicket = 0x80000000;
+
+FloatView floats(std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+}  // namespace
+
+Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
+    : endpoint_(endpoint), caller_(endpoint, lane, kFirstTicket), monitor_(tasks.make_monitor()) {
+  const auto on_departure = [this](int) { settle(); };
+  agent_ = make_agent(
+      endpoint, tasks, lane, kService,
+      [this](const Call& call, std::unique_ptr<Answer> answer) { on_call(call, std::move(answer)); },
+      on_departure);
+}
+
+std::vector<int> Star::living() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < endpoint_.size(); ++rank)
+    if (endpoint_.here(rank)) ranks.push_back(rank);
+  return ranks;
+}
+
+void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
+  {
+    const std::lock_guard lock(*monitor_);
+    asked_.erase(number);  // it has not this result: here it comes
+  }
+  for (;;) {
+    if (!endpoint_.here(endpoint_.rank()))
+      throw PeerLost(endpoint_.rank(), endpoint_.rank(), "the others go on without it");
+    const int head = living().front();
+    try {
+      return caller_.call(head, kService, {endpoint_.rank(), op.method(), number, x}, result);
+    } catch (const PeerLost&) {  // the next one is head
+    }
+  }
+}
+
+void Star::keep(std::int64_t number, ConstBytes result) {
+  int head = kAnyRank;
+  {
+    const std::lock_guard lock(*monitor_);
+    kept_number_ = number;
+    kept_.assign(result.begin(), result.end());
+    if (const auto found = asked_.find(number); found != asked_.end()) head = found->second;
+    asked_.erase(asked_.begin(), asked_.upper_bound(number));
+  }
+  if (head == kAnyRank) return;
+  try {
+    caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+  } catch (const PeerLost&) {  // the next head asks again
+  }
+}
+
+void Star::on_call(const Call& call, std::unique_ptr<Answer> answer) {
+  if (call.method == kAsk) return on_ask(call.from, call.step);
+  if (call.method == kResult) return on_result(call.step, call.body);
+  joins_[call.from] = {
+      call.step, StarOp::of(call.method), {call.body.begin(), call.body.end()}, std::move(answer)};
+  settle();
+}
+
+void Star::on_ask(int head, std::int64_t number) {
+  std::vector<std::byte> result;
+  {
+    const std::lock_guard lock(*monitor_);
+    if (kept_number_ < number) asked_[number] = head;  // told if it is had after all
+    if (kept_number_ != number) return;
+    result = kept_;
+  }
+  // A letter to ourselves would wait for this very task.
+  if (head == endpoint_.rank()) return on_result(number, result);
+  caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+}
+
+void Star::on_result(std::int64_t number, ConstBytes result) {
+  for (auto at = joins_.begin(); at != joins_.end();) {
+    if (at->second.number != number) {
+      ++at;
+      continue;
+    }
+    const std::unique_ptr<Answer> answer = std::move(at->second.answer);
+    at = joins_.erase(at);
+    try {
+      answer->send(result);
+    } catch (const PeerLost&) {  // it needs no answer any more
+    }
+  }
+}
+
+void Star::settle() {
+  // What a rank sent before it was lost may come after the news of it.
+  std::erase_if(joins_, [this](const auto& join) { return !endpoint_.here(join.first); });
+  if (joins_.empty()) return;
+  std::int64_t number = joins_.begin()->second.number;
+  for (const auto& [rank, join] : joins_) number = std::min(number, join.number);
+  bool complete = true;
+  for (const int rank : living()) {
+    const auto found = joins_.find(rank);
+    if (found != joins_.end() && found->second.number == number) continue;
+    complete = false;
+    // It computes, or has this result already: by messages before the loss, or from a head that is gone.
+    const auto asked = asked_by_us_.try_emplace(rank, -1).first;
+    if (std::exchange(asked->second, number) == number) continue;
+    try {
+      caller_.post(rank, kService, {endpoint_.rank(), kAsk, number, {}});
+    } catch (const PeerLost&) {  // its loss comes as news
+    }
+  }
+  if (complete) on_result(number, combine());
+}
+
+std::vector<std::byte> Star::combine() const {
+  const Join& first = joins_.begin()->second;
+  std::vector<std::byte> result = first.x;
+  for (const auto& [rank, join] : joins_)
+    if (join.x.size() != result.size())
+      throw Mismatch("rank " + std::to_string(rank) + " came with " + std::to_string(join.x.size()) +
+                     " bytes to a collective of " + std::to_string(result.size()) +
+                     "; do all ranks train the same model?");
+  switch (first.op.kind) {
+    case StarOp::Kind::kFrom:
+      if (const auto root = joins_.find(first.op.root); root != joins_.end()) result = root->second.x;
+      break;
+    case StarOp::Kind::kSlices:
+      for (const auto& [rank, join] : joins_) {
+        const Slice own = chunk(result.size() / sizeof(float), endpoint_.size(), rank);
+        copy(part(floats_in(join.x), own), part(floats(result), own));
+      }
+      break;
+    default:
+      for (auto at = std::next(joins_.begin()); at != joins_.end(); ++at)
+        kernels::add(floats_in(at->second.x), floats(result));
+      if (first.op.kind == StarOp::Kind::kMean)
+        kernels::scale(1.0F / static_cast<float>(joins_.size()), floats(result));
+  }
+  return result;
+}
+
+}  // namespace tacit

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The agent behind collectives that survive losses: on every rank, for the case that it becomes the head.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collectives/agent.h"
+#include "tacit/collectives/comm.h"
+#include "tacit/core/tasks.h"
+#include "tacit/transport/endpoint.h"
+
+namespace tacit {
+
+// What a collective does with the contributions of those that live.
+struct StarOp {
+  enum class Kind : std::uint8_t { kSum, kMean, kFrom, kSlices } kind;
+  int root = 0;  // of kFrom: whose contribution all get; the lowest rank's, where it is gone
+
+  std::uint32_t method() const {
+    return static_cast<std::uint32_t>(kind) << 24U | static_cast<std::uint32_t>(root);
+  }
+  static StarOp of(std::uint32_t method) {
+    return {static_cast<Kind>(method >> 24U), static_cast<int>(method & 0xFFFFFFU)};
+  }
+};
+
+// Threads   the trainer's task; what begins with on_ runs on the agent's.
+// Lifetime  endpoint and tasks outlive it.
+class Star {
+ public:
+  Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane);
+
+  // One collective, by its number, which is the same on all ranks. Throws PeerLost where this rank itself is lost to the
+  // others.
+  void join(std::int64_t number, StarOp op, ConstBytes x, Bytes result);
+  // This rank has the result of a collective: peers may ask for it until the next one is done.
+  void keep(std::int64_t number, ConstBytes result);
+
+ private:
+  struct Join {
+    std::int64_t number;
+    StarOp op;
+    std::vector<std::byte> x;
+    std::unique_ptr<Answer> answer;
+  };
+  using Joins = std::map<int, Join>;  // by rank
+
+  void on_call(const Call& call, std::unique_ptr<Answer> answer);
+  void on_ask(int head, std::int64_t number);
+  void on_result(std::int64_t number, ConstBytes result);
+  // Answers whom it can; asks those that are missing, once.
+  void settle();
+  std::vector<std::byte> combine() const;
+  std::vector<int> living() const;
+
+  Endpoint& endpoint_;
+  Caller caller_;
+  const std::unique_ptr<Monitor> monitor_;
+  std::int64_t kept_number_ = -1;            // this and the next two are guarded by monitor_
+  std::vector<std::byte> kept_;              // the result of that collective
+  std::map<std::int64_t, int> asked_;        // heads that want a result which this rank may get yet
+  Joins joins_;                              // the agent's, as the next
+  std::map<int, std::int64_t> asked_by_us_;  // who was asked for which
+  std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away
+};
+
+}  // namespace tacit

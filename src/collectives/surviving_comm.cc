@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "collectives/surviving_comm.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/star.h"
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+class SurvivingComm final : public Comm {
+ public:
+  SurvivingComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::unique_ptr<Comm> plain)
+      : endpoint_(endpoint), plain_(std::move(plain)), star_(endpoint, tasks, lane) {}
+
+  int rank() const override { return plain_->rank(); }
+  int size() const override { return plain_->size(); }
+  const Ledger& ledger() const override { return plain_->ledger(); }
+  bool survives() const override { return true; }
+  std::vector<int> living() const override {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size(); ++rank)
+      if (endpoint_.here(rank)) ranks.push_back(rank);
+    return ranks;
+  }
+  std::vector<Loss> losses() const override { return endpoint_.losses(); }
+
+  void sum(FloatView x) override {
+    together({StarOp::Kind::kSum}, bytes_of(x), [&] { plain_->sum(x); });
+  }
+  void mean(FloatView x) override {
+    together({StarOp::Kind::kMean}, bytes_of(x), [&] { plain_->mean(x); });
+  }
+  Slice own_slice(std::size_t count, int rank) const override { return plain_->own_slice(count, rank); }
+  void reduce_scatter(FloatView x) override {
+    // The star's sum is whole; kept is the sum's form, because a peer may ask for it.
+    together({StarOp::Kind::kSum}, bytes_of(x), [&] { plain_->sum(x); });
+  }
+  void all_gather(FloatView x) override {
+    together({StarOp::Kind::kSlices}, bytes_of(x), [&] { plain_->all_gather(x); });
+  }
+  void broadcast(Bytes x, int root) override {
+    together({StarOp::Kind::kFrom, root}, x, [&] { plain_->broadcast(x, root); });
+  }
+  void barrier() override {
+    together({StarOp::Kind::kSum}, {}, [&] { plain_->barrier(); });
+  }
+  void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
+    ++number_;
+    plain_->all_to_all(out, take);
+  }
+
+  void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
+    plain_->sum_among(group, number, x);
+  }
+  void exchange(int peer, ConstBytes out, Bytes in) override { plain_->exchange(peer, out, in); }
+  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {
+    return plain_->start(std::move(fn));
+  }
+  std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
+    return plain_->serve(service, std::move(handler));
+  }
+  void post(int peer, std::uint32_t service, const Call& call) override { plain_->post(peer, service, call); }
+  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) override {
+    plain_->call(peer, service, call, reply);
+  }
+
+ private:
+  void together(StarOp op, Bytes x, const std::function<void()>& plain) {
+    const std::int64_t number = number_++;
+    before_.assign(x.begin(), x.end());
+    if (!try_plain(plain)) star_.join(number, op, before_, x);
+    star_.keep(number, x);
+  }
+
+  // False where a rank is lost.
+  bool try_plain(const std::function<void()>& plain) {
+    if (!endpoint_.losses().empty()) return false;
+    try {
+      plain();
+      return true;
+    } catch (const PeerLost&) {
+      if (!endpoint_.here(rank())) throw;
+      return false;
+    }
+  }
+
+  Endpoint& endpoint_;
+  const std::unique_ptr<Comm> plain_;
+  std::int64_t number_ = 0;        // collectives so far
+  std::vector<std::byte> before_;  // x, for the star: a plain collective may have failed in its middle
+  Star star_;
+};
+
+}  // namespace
+
+std::unique_ptr<Comm> make_surviving_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane,
+                                          std::unique_ptr<Comm> plain) {
+  return std::make_unique<SurvivingComm>(endpoint, tasks, lane, std::move(plain));
+}
+
+}  // namespace tacit

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Gossiping SGD -- P. H. Jin, Q. Yuan, F. Iandola, K. Keutzer, "How to scale distributed deep learning?",
+// arXiv:1611.04581; push_sum: M. Assran et al., "Stochastic Gradient Push", ICML 2019, arXiv:1811.10792, Algorithm 1.
+//
+// Idea        every rank steps alone and now and then averages its weights with those of one peer, without waiting for it.
+// Symbols     x_i = w.params()   tau = period   R = letters   push_sum: x_i and w_i are in mass_, z_i = w.params()
+// Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
+// Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i and sum w_i (tests/strategies/gossip_test.cc).
+// Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average (overlap=0:
+//             as in the paper). While an exchange is under way no other begins. Momentum stays local.
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tacit/collectives/board.h"
+#include "tacit/collectives/errand.h"
+#include "tacit/collectives/push_sum.h"
+#include "tacit/core/kernels.h"
+#include "tacit/strategy/peer_draw.h"
+#include "tacit/strategy/registry.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::uint32_t kService = 2;
+
+class PullGossip final : public Strategy {
+ public:
+  PullGossip(const PeerDraw& draw, bool overlap) : draw_(draw), overlap_(overlap) {}
+
+  void start(Worker& w) override {
+    Strategy::start(w);
+    y_.emplace(w.params());
+    board_.emplace(w.comm(), w.tasks(), kService, w.params());
+  }
+
+  void step(Worker& w) override {
+    if (pull_.back()) ready_ = pull_.end();
+    merge(w.params());
+    w.apply(w.gradient());  // x_i <- x_i - eta g_i
+    board_->publish(w.params(), w.t());
+    const std::optional<int> j = pull_.out() ? std::nullopt : draw_(w);
+    if (j) pull_.begin(w.comm(), [this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
+    if (overlap_ || !(ready_ = pull_.end())) return;
+    merge(w.params());
+    board_->publish(w.params(), w.t());
+  }
+
+  void model(Worker& w, FloatView out) override {
+    copy(w.params(), out);
+    if (apart_) w.comm().mean(out);
+  }
+
+  void finish(Worker& w) override {
+    pull_.end();
+    w.comm().barrier();  // nobody reads any more
+    board_->close();
+    w.comm().mean(w.params());
+    apart_ = false;
+  }
+
+  void save(StateWriter& state) const override {
+    if (pull_.out()) ready_ = pull_.end();
+    state.write("gossip.x", board_->latest()->x.view());  // what peers read until the next step ends
+    state.write("gossip.ready", std::uint64_t{ready_ ? 1U : 0U});
+    state.write("gossip.y", ConstFloatView(y_->view()));
+  }
+  void load(StateReader& state) override {
+    state.read("gossip.x", y_->view());
+    board_->publish(y_->view(), -1);
+    ready_ = state.number("gossip.ready") != 0;
+    state.read("gossip.y", y_->view());
+  }
+
+ private:
+  void merge(FloatView x) {
+    if (std::exchange(ready_, false)) kernels::average(y_->view(), x);  // x_i <- (x_i + y) / 2
+  }
+
+  const PeerDraw draw_;
+  const bool overlap_;
+  bool apart_ = true;  // until finish
+  mutable std::optional<Twin> y_;
+  mutable bool ready_ = false;  // y is there and not yet in x
+  std::optional<Board> board_;
+  mutable Errand
+      pull_;  // last: it ends before what it uses goes away; mutable: a state is saved when it is back
+};
+
+class PushGossip final : public Strategy {
+ public:
+  PushGossip(const PeerDraw& draw, bool push_sum)
+      : draw_(draw), rule_(push_sum ? PushSum::Rule::kWeighted : PushSum::Rule::kUnweighted) {}
+
+  void start(Worker& w) override {
+    Strategy::start(w);
+    mass_.emplace(rule_, w.comm(), w.tasks(), kService, w.params());
+  }
+
+  void step(Worker& w) override {
+    mass_->restore(w.params());  // x_i, where params() is z_i = x_i / w_i
+    w.apply(w.gradient());       // x_i <- x_i - eta g_i(z_i)
+    if (const auto j = draw_(w)) mass_->give(*j, w.params());
+    mass_->collect(
+        w.params());  // x_i <- (x_i + sum R) / (1 + |R|); push_sum: x_i <- x_i + sum R, params() <- z_i
+  }
+
+  void model(Worker& w, FloatView out) override {
+    copy(w.params(), out);
+    if (apart_) mass_->mean(w.comm(), out);
+  }
+
+  void finish(Worker& w) override {
+    mass_->close(w.params());
+    mass_->mean(w.comm(), w.params());
+    apart_ = false;
+  }
+
+  void save(StateWriter& state) const override { mass_->save(state); }
+  void load(StateReader& state) override { mass_->load(state); }
+
+ private:
+  const PeerDraw draw_;
+  const PushSum::Rule rule_;
+  bool apart_ = true;                    // until finish
+  mutable std::optional<PushSum> mass_;  // mutable: a state is saved when nothing is under way
+};
+
+}  // namespace
+
+StrategyInfo gossip_info() {
+  return {
+      "gossip",
+      "gossiping SGD: weights averaged with one peer at a time, without waiting (options: mode, period=1, "
+      "probability, peers, overlap, push_sum)",
+      "arXiv:1611.04581",
+      [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+        const PeerDraw draw = PeerDraw::read(options);
+        if (options.choice("mode", "pull", std::array<std::string, 2>{"pull", "push"}) == "pull")
+          return std::make_unique<PullGossip>(draw, options.flag("overlap", true));
+        return std::make_unique<PushGossip>(draw, options.flag("push_sum", false));
+      },
+      Sends::kNotCompressed,
+      /*asynchronous=*/true,
+      /*survives=*/true};
+}
+
+}  // namespace tacit

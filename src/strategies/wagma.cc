@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// WAGMA-SGD -- S. Li, T. Ben-Nun, G. Nadiradze, S. Di Girolamo, N. Dryden, D. Alistarh, T. Hoefler, "Breaking (Global)
+// Barriers in Parallel Stochastic Optimization With Wait-Avoiding Group Averaging", IEEE TPDS 32(7), 2021, arXiv:2005.00124,
+// Algorithm 2.
+//
+// Idea        at every step each rank averages its weights with a small group that changes from step to step; whoever comes
+//             first starts the average, and the late ones are in it with what they gave last. Every tau steps all ranks
+//             wait for each other and take the global mean.
+// Symbols     W_t = w.params()   P = w.size()   S = group_ (about sqrt P)   tau = period_   send_buf = what GroupSums was given
+// Cost        a group step sends 2 (S-1)/S d floats (log2 S d where d is small), a global one an all-reduce of d floats.
+// Reduces to  the mean of all weights at every step for S = P and nobody late; butterfly mixing for S = 2 and tau = infinity;
+//             local for S = 1 (tests/strategies/wagma_test.cc).
+// Differs     any P: topology/groups.h. The group average moves whole vectors by the best algorithm for their size, not by
+//             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
+//             t is the version of the group average, so that the learning rate is keyed to it. Momentum stays local.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tacit/collectives/group_sums.h"
+#include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
+#include "tacit/strategy/registry.h"
+#include "tacit/topology/groups.h"
+
+namespace tacit {
+namespace {
+
+constexpr std::uint32_t kService = 3;  // and 4
+
+class Wagma final : public Strategy {
+ public:
+  Wagma(int group, std::int64_t period) : group_(group), period_(period) {}
+
+  void start(Worker& w) override {
+    Strategy::start(w);
+    if (group_ == 1) return;
+    sums_.emplace(w.comm(), w.tasks(), kService, w.params(), [s = group_](int place, int n, std::int64_t t) {
+      return groups::group_of(place, n, std::min(s, n), t);
+    });
+  }
+
+  void step(Worker& w) override {
+    w.apply(w.gradient());  // W' = W_t + U(g)
+    apart_ = (w.t() + 1) % period_ != 0;
+    if (!apart_) w.comm().mean(w.params());  // W_{t+1} = 1/P sum W'
+    if (!sums_) return;
+    apart_ ? average_group(w.params()) : sums_->refresh(w.params());
+  }
+
+  void model(Worker& w, FloatView out) override {
+    copy(w.params(), out);
+    if (apart_) w.comm().mean(out);
+  }
+
+  void finish(Worker& w) override {
+    if (sums_) sums_->close();
+    if (apart_) w.comm().mean(w.params());
+    apart_ = false;
+  }
+
+  void save(StateWriter& state) const override {
+    if (sums_) sums_->save(state);
+  }
+  void load(StateReader& state) override {
+    if (sums_) sums_->load(state);
+  }
+
+ private:
+  void average_group(FloatView x) {
+    GroupSums::Sum sum = sums_->next(x);
+    if (sum.in_time) {
+      sum.x->copy_to(x);
+      kernels::scale(1.0F / static_cast<float>(sum.members), x);  // W_{t+1} = Wsum / S
+    } else {
+      kernels::add(sum.x->view(), x);
+      kernels::scale(1.0F / static_cast<float>(sum.members + 1), x);  // W_{t+1} = (Wsum + W') / (S + 1)
+    }
+    sums_->recycle(std::move(sum));
+  }
+
+  const int group_;
+  const std::int64_t period_;
+  bool apart_ = false;  // whether replicas may differ; the same on every rank
+  std::optional<GroupSums> sums_;
+};
+
+int checked_group(OptionReader& options, int ranks) {
+  const auto group = static_cast<int>(options.integer("group", groups::default_size(ranks), 1, 1'000'000));
+  if (group > ranks)
+    throw InvalidConfig("wagma: group=" + std::to_string(group) + " does not fit " + std::to_string(ranks) +
+                        (ranks == 1 ? " worker" : " workers") + "; give 1 to " + std::to_string(ranks) +
+                        ", or leave it out for about the square root");
+  return group;
+}
+
+}  // namespace
+
+StrategyInfo wagma_info() {
+  return {"wagma",
+          "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
+          "`period` "
+          "steps (options: group, period=10)",
+          "arXiv:2005.00124",
+          [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+            const int group = checked_group(options, ranks);
+            return std::make_unique<Wagma>(group, options.integer("period", 10, 1, 1'000'000'000));
+          },
+          Sends::kNotCompressed,
+          /*asynchronous=*/true,
+          /*survives=*/true};
+}
+
+}  // namespace tacit

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "support/on_every_rank.h"
+#include "support/refusal.h"
+#include "support/replica.h"
+#include "support/simulate.h"
+#include "support/train.h"
+#include "tacit/collectives/push_sum.h"
+
+namespace tacit::test {
+namespace {
+
+TEST(Gossip, APullTakesTheMeanOfBothAndLeavesThePeerAlone) {
+  NEEDS_SIMULATOR;
+  simulate(cluster_of(2), [](Process& me) {
+    Replica r(me, "gossip:overlap=0");
+    if (me.rank() == 0) {  // 0 is late: it still has the start's weights when 1 pulls them
+      me.tasks().clock().sleep(Seconds(0.005));
+      r.step(0);
+      EXPECT_EQ(r.x(), (1.0F + 1.0F) / 2);  // its own 1, and 1, which rank 1 has by then
+    } else {
+      r.step(0);
+      EXPECT_EQ(r.x(), (2.0F + 0.0F) / 2);
+    }
+    r.strategy->finish(r.worker);
+    EXPECT_EQ(r.x(), 1.0F);
+  });
+}
+
+TEST(Gossip, AnOverlappedPullIsUsedAfterTheNextGradient) {
+  NEEDS_SIMULATOR;
+  simulate(cluster_of(2), [](Process& me) {
+    Replica r(me, "gossip");
+    r.step(0);
+    EXPECT_EQ(r.x(), static_cast<float>(me.rank() + 1));  // the pull is under way
+    r.step(1);
+    EXPECT_EQ(r.x(), 1.5F);
+    r.strategy->finish(r.worker);
+  });
+}
+
+TEST(Gossip, WithoutExchangesEveryRankTrainsAloneUntilTheEnd) {
+  for (const char* spec : {"gossip:probability=0", "gossip:mode=push,probability=0"})
+    EXPECT_EQ(train({.strategy = spec}).params[0], train({.strategy = "local:period=1000"}).params[0]);
+}
+
+TEST(Gossip, ReplicasComeTogetherByPullsAlone) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"gossip", "gossip:overlap=0", "gossip:peers=ring", "gossip:peers=exponential",
+                           "gossip:probability=0.5", "gossip:mode=push", "gossip:mode=push,push_sum"})
+    simulate(cluster_of(5), [&](Process& me) {
+      Replica r(me, spec);
+      for (std::int64_t t = 0; t < 80; ++t) r.step(t);
+      const float x = r.x();
+      EXPECT_NEAR(x, r.mean(), 0.02) << spec;
+      EXPECT_TRUE(x > 1 && x < 5) << spec;
+      r.strategy->finish(r.worker);
+    });
+}
+
+// Whatever the threads' timing.
+TEST(Gossip, PushSumConservesTheMean) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    World world = World::threads(ranks, {.limits = test_limits()});
+    world.run([&](Process& me) {
+      Replica r(me, "gossip:mode=push,push_sum,peers=exponential", 5000);
+      for (std::int64_t t = 0; t < 50; ++t) r.step(t);
+      r.strategy->finish(r.worker);
+      for (const float x : r.worker.params())
+        ASSERT_NEAR(x, static_cast<float>(ranks + 1) / 2, 1e-4) << ranks;
+      EXPECT_EQ(r.mean(), r.x());
+    });
+  }
+}
+
+TEST(Gossip, PushSumConservesTheSumsOfNumeratorsAndOfWeights) {
+  for (const int ranks : {2, 3, 5, 8})
+    on_every_comm(ranks, [&](Comm& comm) {
+      ThreadTasks tasks;
+      Floats x(100, static_cast<float>(comm.rank()));
+      PushSum mass(PushSum::Rule::kWeighted, comm, tasks, 9, x);
+      Rng rng(1, comm.rank(), 0, Rng::Use::kPeerChoice);
+      for (int t = 0; t < 40; ++t) {
+        mass.restore(x);
+        const auto other = 1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(ranks - 1)));
+        mass.give((comm.rank() + other) % ranks, x);
+        mass.collect(x);
+      }
+      mass.close(x);
+      mass.restore(x);
+      Floats sums{x[0], static_cast<float>(mass.weight())};
+      comm.sum(sums);
+      EXPECT_NEAR(sums[0], static_cast<float>(ranks * (ranks - 1)) / 2, 1e-4);
+      EXPECT_NEAR(sums[1], static_cast<float>(ranks), 1e-5);
+    });
+}
+
+TEST(Gossip, AnExchangeSendsOneModelAndAHeader) {
+  NEEDS_SIMULATOR;
+  constexpr std::size_t kCount = 1000;
+  constexpr std::uint64_t kExchange = 4 * kCount + 32;
+  for (const int ranks : {2, 3, 5})
+    for (const char* mode :
+         {"gossip:", "gossip:overlap=0,", "gossip:mode=push,", "gossip:mode=push,push_sum,"})
+      for (const std::int64_t period : {1, 3}) {
+        const std::string spec = mode + ("period=" + std::to_string(period));
+        EXPECT_EQ(payload_sent(ranks, spec, 12, kCount),
+                  static_cast<std::uint64_t>(ranks * 12 / period) * kExchange)
+            << ranks << " ranks, " << spec;
+      }
+}
+
+// Virtual time, not the machine's: a fast rank's steps take what its gradients take.
+TEST(Gossip, NobodyWaitsForAStraggler) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"gossip", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
+    Cluster cluster = cluster_of(4);
+    cluster.stragglers.push_back({.ranks = {3}, .factor = 20});
+    simulate(cluster, [&](Process& me) {
+      Replica r(me, spec, 10000);
+      me.control().barrier();
+      const Seconds start = me.tasks().clock().now();
+      for (std::int64_t t = 0; t < 50; ++t) r.step(t);
+      const double expected = me.rank() == 3 ? 10 : 0.5;
+      EXPECT_NEAR((me.tasks().clock().now() - start).count(), expected, 1e-6) << spec;
+      r.strategy->finish(r.worker);
+    });
+  }
+}
+
+TEST(Gossip, AResumedRunGivesTheSameBits) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"gossip", "gossip:overlap=0", "gossip:mode=push", "gossip:mode=push,push_sum"})
+    expect_resume(cluster_of(3), spec);
+}
+
+TEST(Gossip, LearnsWithEveryModeAndGraph) {
+  for (const char* spec : {"gossip:overlap=0", "gossip:peers=ring,period=4", "gossip:peers=exponential",
+                           "gossip:probability=0.3", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
+    const Trained run = train({.strategy = spec, .steps = 40, .global_batch = 120});
+    EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << spec;
+    EXPECT_GT(*run.summary.accuracy, 0.8) << spec;
+  }
+}
+
+TEST(Gossip, RefusesWhatCannotBe) {
+  const auto made = [](const std::string& spec) {
+    return refusal([&] { make_strategy(builtin_strategies(), spec, 4); });
+  };
+  EXPECT_NE(made("gossip:probability=1.5").find("probability"), std::string::npos);
+  EXPECT_NE(made("gossip:probability=-0.1").find("probability"), std::string::npos);
+  EXPECT_NE(made("gossip:period=0").find("period"), std::string::npos);
+  EXPECT_NE(made("gossip:period=2,probability=0.5").find("keep one of the two"), std::string::npos);
+  EXPECT_NE(made("gossip:peers=star").find("exponential"), std::string::npos);
+  EXPECT_NE(made("gossip:mode=shout").find("push"), std::string::npos);
+  EXPECT_NE(made("gossip:push_sum").find("push_sum"), std::string::npos);  // a pull has no weights
+}
+
+}  // namespace
+}  // namespace tacit::test

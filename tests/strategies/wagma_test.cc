@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "support/plain_worker.h"
+#include "support/refusal.h"
+#include "support/replica.h"
+#include "support/simulate.h"
+#include "support/train.h"
+
+namespace tacit::test {
+namespace {
+
+constexpr const char* kOnlyGroups = ",period=1000000";
+
+// All begin at the same time, so that nobody has heard of the average before it comes to it.
+void step_together(Process& me, Replica& r, std::int64_t t) {
+  me.control().barrier();
+  r.step(t);
+}
+
+TEST(Wagma, WithoutLatenessAllHaveTheMeanAfterLogSteps) {
+  NEEDS_SIMULATOR;
+  struct Case {
+    int ranks;
+    int group;
+    int steps;
+  };
+  for (const Case c : {Case{4, 2, 2}, {8, 2, 3}, {9, 3, 2}, {16, 4, 2}, {16, 2, 4}, {5, 5, 1}, {3, 2, 1}})
+    simulate(cluster_of(c.ranks), [&](Process& me) {
+      Replica r(me, "wagma:group=" + std::to_string(c.group) + kOnlyGroups);
+      for (std::int64_t t = 0; t < c.steps; ++t) step_together(me, r, t);
+      EXPECT_NEAR(r.x(), static_cast<float>(c.ranks + 1) / 2, 1e-5) << c.ranks << " in groups of " << c.group;
+      r.strategy->finish(r.worker);
+    });
+}
+
+TEST(Wagma, GroupsKeepTheMeanAndComeTogetherForEveryNumberOfRanks) {
+  NEEDS_SIMULATOR;
+  for (const int ranks : {2, 3, 5, 6, 7, 11, 12})
+    simulate(cluster_of(ranks), [&](Process& me) {
+      Replica r(me, std::string("wagma:") + (kOnlyGroups + 1));
+      for (std::int64_t t = 0; t < 40; ++t) {
+        step_together(me, r, t);
+        EXPECT_NEAR(r.mean(), static_cast<float>(ranks + 1) / 2, 1e-4);
+      }
+      EXPECT_NEAR(r.x(), static_cast<float>(ranks + 1) / 2, 1e-3) << ranks;
+      r.strategy->finish(r.worker);
+    });
+}
+
+TEST(Wagma, InGroupsOfOneIsLocalSgd) {
+  for (const int ranks : {1, 2, 4})
+    EXPECT_EQ(train({.strategy = "wagma:group=1,period=4", .ranks = ranks}).params[0],
+              train({.strategy = "local:period=4", .ranks = ranks}).params[0]);
+}
+
+TEST(Wagma, WithAGlobalMeanAtEveryStepIsLocalSgdOfPeriodOne) {
+  EXPECT_EQ(train({.strategy = "wagma:period=1"}).params[0], train({.strategy = "local:period=1"}).params[0]);
+}
+
+TEST(Wagma, InOneGroupWithoutLatenessIsTheMeanOfAllWeightsAtEveryStep) {
+  NEEDS_SIMULATOR;
+  const auto hash = [](const char* spec) {
+    return from_child([&] {
+      World world = World::simulated(cluster_of(4), 1, without_limits());
+      return train_in(world, {.strategy = spec}).summary.weights_hash;
+    });
+  };
+  EXPECT_EQ(hash("wagma:group=4,period=1000"), hash("local:period=1"));
+}
+
+// Rank 1 comes a little late to the first average, which has already run with the start's weights of it.
+TEST(Wagma, ALateRankKeepsItsStepWithTheWeightOfOneMore) {
+  NEEDS_SIMULATOR;
+  simulate(cluster_of(2), [](Process& me) {
+    Replica r(me, std::string("wagma:group=2") + kOnlyGroups);
+    if (me.rank() == 1) me.tasks().clock().sleep(Seconds(0.05));
+    r.step(0);
+    EXPECT_FLOAT_EQ(r.x(), me.rank() == 0 ? (1.0F + 0.0F) / 2 : (1.0F + 0.0F + 2.0F) / 3);
+    r.strategy->finish(r.worker);
+    EXPECT_FLOAT_EQ(r.x(), (0.5F + 1.0F) / 2);
+  });
+}
+
+// Virtual time, not the machine's.
+TEST(Wagma, NobodyWaitsForAStragglerBetweenGlobalMeans) {
+  NEEDS_SIMULATOR;
+  for (const int ranks : {4, 7}) {
+    Cluster cluster = cluster_of(ranks);
+    cluster.stragglers.push_back({.ranks = {ranks - 1}, .factor = 5});
+    simulate(cluster, [&](Process& me) {
+      Replica r(me, "wagma:period=10");
+      me.control().barrier();
+      const Seconds start = me.tasks().clock().now();
+      for (std::int64_t t = 0; t < 9; ++t) r.step(t);
+      // 9 gradients of 10 ms, and per average the news and a few messages of 100 us.
+      if (me.rank() != ranks - 1) {
+        EXPECT_LT((me.tasks().clock().now() - start).count(), 0.09 + 9 * 0.002);
+      }
+      r.step(9);
+      EXPECT_GT((me.tasks().clock().now() - start).count(), 0.499);
+      r.strategy->finish(r.worker);
+    });
+  }
+}
+
+TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
+  NEEDS_SIMULATOR;
+  constexpr std::uint64_t kModel = 4 * 1000;  // small: recursive doubling, log2 of whole models
+  // 4 ranks in groups of 2: a group step sends one model per rank, and each rank tells both others that it must.
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * 4 * (kModel + 2 * 32));
+  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000", 6, 1000), 6 * 4 * (2 * kModel + 2 * 32));
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=3", 6, 1000),
+            4 * 4 * (kModel + 2 * 32) + 2 * 4 * 2 * kModel);
+  // Large ones are cut: 2 (S-1)/S of a model per rank.
+  constexpr std::uint64_t kLarge = std::uint64_t{4} * 60000;
+  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000", 2, 60000), 2 * 4 * (2 * kLarge * 3 / 4 + 2 * 32));
+}
+
+TEST(Wagma, AResumedRunGivesTheSameBits) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100"})
+    expect_resume(cluster_of(5), spec);
+}
+
+TEST(Wagma, LearnsForEveryGroupSize) {
+  for (const char* spec : {"wagma:group=2", "wagma:group=3,period=5", "wagma:group=8,period=20"}) {
+    const Trained run = train({.strategy = spec, .ranks = 8, .steps = 40, .global_batch = 120});
+    EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << spec;
+    EXPECT_GT(*run.summary.accuracy, 0.8) << spec;
+  }
+}
+
+TEST(Wagma, RefusesAGroupLargerThanTheWorldAndSenselessNumbers) {
+  const auto made = [](const std::string& spec, int ranks) {
+    return refusal([&] { make_strategy(builtin_strategies(), spec, ranks); });
+  };
+  EXPECT_NE(made("wagma:group=5", 4).find("give 1 to 4"), std::string::npos);
+  EXPECT_NE(made("wagma:group=2", 1).find("1 worker"), std::string::npos);
+  EXPECT_NE(made("wagma:group=0", 4).find("group"), std::string::npos);
+  EXPECT_NE(made("wagma:period=0", 4).find("period"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tacit::test
