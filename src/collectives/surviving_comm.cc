@@ -53,6 +53,11 @@ class SurvivingComm final : public Comm {
     ++number_;
     plain_->all_to_all(out, take);
   }
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                   const Take& take) override {
+    ++number_;
+    plain_->some_to_all(speakers, out, take);
+  }
 
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     plain_->sum_among(group, number, x);
