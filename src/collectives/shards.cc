@@ -88,19 +88,19 @@ Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker&
     places_.push_back({s * ranks / servers, part});
     if (places_.back().rank == comm.rank()) keeper_ = std::make_unique<Keeper>(comm, rule(part));
   }
-  // Ranks go round the shards from their own place on, so that they do not all stand before the same one.
-  std::stable_partition(places_.begin(), places_.end(), [&](const Place& p) { return p.rank >= comm.rank(); });
+  round_ = places_;
+  std::stable_partition(round_.begin(), round_.end(), [&](const Place& p) { return p.rank >= comm.rank(); });
 }
 
 Shards::~Shards() = default;
 
 void Shards::push(std::int64_t step, ConstFloatView x) const {
-  for (const Place& p : places_)
+  for (const Place& p : round_)
     comm_.post(p.rank, kService, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))});
 }
 
 void Shards::pull(std::int64_t step, FloatView out) const {
-  for (const Place& p : places_)
+  for (const Place& p : round_)
     comm_.call(p.rank, kService, {comm_.rank(), kPull, step, {}}, bytes_of(part(out, p.part)));
 }
 
