@@ -147,8 +147,8 @@ void to_signs(const float* x, std::uint8_t* out, std::size_t n) {
     std::uint64_t word = 0;
     for (std::size_t j = 0; j < 32; j += lanes) {
       const auto negative = hn::Lt(hn::BitCast(s, hn::LoadU(d, x + i + j)), hn::Zero(s));
-      std::array<std::uint8_t, 8>
-          bits{};  // not an integer by another name: GCC 12 reads it too early with -fsanitize=thread
+      // Not an integer by another name: GCC 12 reads it too early with -fsanitize=thread.
+      std::array<std::uint8_t, 8> bits{};
       hn::StoreMaskBits(s, negative, bits.data());
       std::uint64_t part = 0;
       std::memcpy(&part, bits.data(), sizeof part);
