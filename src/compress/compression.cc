@@ -57,8 +57,8 @@ Compression Compression::parse(std::string_view spec, const CompressorRegistry& 
     const bool selects = c.maker.traits.sparse && c.maker.compressor;
     c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes) == "model";
     const std::string routes[] = {"auto", "gather", "scatter"};
-    const std::string route = options.choice("via", "auto", routes);
-    c.route = route == "gather" ? Route::kGather : route == "scatter" ? Route::kScatter : Route::kAuto;
+    const std::string via = options.choice("via", "auto", routes);
+    c.route = via == "gather" ? Route::kGather : via == "scatter" ? Route::kScatter : Route::kAuto;
     if (c.maker.sketch && options.given("via"))
       throw InvalidConfig(c.name + ": via= has no meaning, because its sums travel; leave it out");
     if (c.maker.sketch && c.whole_model && c.name == "powersgd")

@@ -2,6 +2,7 @@
 // The first half of this file is compiled once per SIMD target, the second half once; see kernels.cc.
 #include "tacit/core/pack_kernels.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -146,8 +147,11 @@ void to_signs(const float* x, std::uint8_t* out, std::size_t n) {
     std::uint64_t word = 0;
     for (std::size_t j = 0; j < 32; j += lanes) {
       const auto negative = hn::Lt(hn::BitCast(s, hn::LoadU(d, x + i + j)), hn::Zero(s));
+      // Not an integer by another name: GCC 12 reads it too early with -fsanitize=thread.
+      std::array<std::uint8_t, 8> bits{};
+      hn::StoreMaskBits(s, negative, bits.data());
       std::uint64_t part = 0;
-      hn::StoreMaskBits(s, negative, reinterpret_cast<std::uint8_t*>(&part));
+      std::memcpy(&part, bits.data(), sizeof part);
       word |= part << j;
     }
     std::memcpy(out + i / 8, &word, 4);
