@@ -117,8 +117,8 @@ void SimFabric::Hub::crash(const Crash& crash) {
 bool SimFabric::Hub::hopeless(int rank, int peer, Tag tag) {
   if (interrupted_.load() || crashed(rank) || !scheduler_.deadlock().empty()) return true;
   if (survives(rank) && failed_ != kAnyRank) {
-    if (peer == kAnyRank) return !here(rank);
-    if (tag.is_collective()) return true;
+    if (!here(rank) || (peer != kAnyRank && tag.is_collective())) return true;
+    if (peer == kAnyRank) return false;
   }
   const int whom = peer == kAnyRank ? failed_ : peer;
   if (whom == kAnyRank) return false;
