@@ -7,42 +7,38 @@
 
 namespace tacit {
 
-bool PushSum::give(int peer, FloatView x) {
-  if (errand_.back()) end(x);
+bool PushSum::give(int peer, FloatView z) {
+  if (errand_.back()) end(z);
   if (errand_.out()) return false;
+  out_.assign(z);
   if (rule_ == Rule::kWeighted) {
-    kernels::scale(0.5F, x);
     weight_ /= 2;
+    kernels::scale(static_cast<float>(weight_), out_.view());
   }
-  out_.assign(x);
   out_weight_ = weight_;
   errand_.begin(comm_, [this, peer] { box_.send(peer, out_.view(), out_weight_); });
   return true;
 }
 
-void PushSum::restore(FloatView z) const {
-  if (x_) x_->copy_to(z);
+void PushSum::add(ConstFloatView x, double weight, FloatView z) {
+  const double sum = weight_ + weight;
+  kernels::axpby(static_cast<float>(1 / sum), x, static_cast<float>(weight_ / sum), z);
+  if (rule_ == Rule::kWeighted) weight_ = sum;
 }
 
-void PushSum::collect(FloatView x) {
-  if (std::unique_ptr<Letterbox::Letters> letters = box_.take()) {
-    kernels::add(letters->sum.view(), x);
-    weight_ += letters->weight;
-    box_.recycle(std::move(letters));
-  }
-  if (x_) x_->assign(x);
-  if (weight_ != 1) kernels::scale(static_cast<float>(1 / weight_), x);
-  if (!x_) weight_ = 1;
+void PushSum::collect(FloatView z) {
+  std::unique_ptr<Letterbox::Letters> letters = box_.take();
+  if (!letters) return;
+  add(letters->sum.view(), letters->weight, z);
+  box_.recycle(std::move(letters));
 }
 
-void PushSum::end(FloatView x) {
+void PushSum::end(FloatView z) {
   if (!errand_.out() || errand_.end() || rule_ == Rule::kUnweighted) return;
-  kernels::add(out_.view(), x);
-  weight_ += out_weight_;
+  add(out_.view(), out_weight_, z);
 }
 
 void PushSum::close(FloatView z) {
-  restore(z);
   end(z);
   comm_.barrier();  // every letter is in its box
   box_.close();
@@ -50,10 +46,10 @@ void PushSum::close(FloatView z) {
 }
 
 void PushSum::mean(Comm& comm, FloatView z) const {
-  restore(z);
-  comm.mean(z);
-  if (rule_ == Rule::kUnweighted) return;
+  if (rule_ == Rule::kUnweighted) return comm.mean(z);
   std::array<float, 1> weight{static_cast<float>(weight_)};
+  kernels::scale(weight[0], z);
+  comm.mean(z);
   comm.mean(weight);
   kernels::scale(1 / weight[0], z);
 }
@@ -67,7 +63,6 @@ void PushSum::save(StateWriter& state) {
     letters->count++ == 0 ? letters->sum.assign(out_.view()) : kernels::add(out_.view(), letters->sum.view());
     letters->weight += out_weight_;
   }
-  if (x_) state.write("push_sum.x", ConstFloatView(x_->view()));
   state.write("push_sum.weight", std::bit_cast<std::uint64_t>(weight_));
   state.write("push_sum.letters", static_cast<std::uint64_t>(letters->count));
   state.write("push_sum.letters_weight", std::bit_cast<std::uint64_t>(letters->weight));
@@ -77,7 +72,6 @@ void PushSum::save(StateWriter& state) {
 }
 
 void PushSum::load(StateReader& state) {
-  if (x_) state.read("push_sum.x", x_->view());
   weight_ = std::bit_cast<double>(state.number("push_sum.weight"));
   std::unique_ptr<Letterbox::Letters> letters = box_.blank();
   letters->count = static_cast<std::int64_t>(state.number("push_sum.letters"));

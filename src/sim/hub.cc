@@ -118,8 +118,8 @@ bool SimFabric::Hub::hopeless(const MessageWait& what) {
   const auto [rank, peer, tag] = what;
   if (interrupted_.load() || crashed(rank) || !scheduler_.deadlock().empty()) return true;
   if (survives(rank) && failed_ != kAnyRank) {
-    if (peer == kAnyRank) return !here(rank);
-    if (tag.is_collective()) return true;
+    if (!here(rank) || (peer != kAnyRank && tag.is_collective())) return true;
+    if (peer == kAnyRank) return false;
   }
   const int whom = peer == kAnyRank ? failed_ : peer;
   if (whom == kAnyRank) return false;

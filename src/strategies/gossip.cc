@@ -3,11 +3,12 @@
 // arXiv:1611.04581; push_sum: M. Assran et al., "Stochastic Gradient Push", ICML 2019, arXiv:1811.10792, Algorithm 1.
 //
 // Idea        every rank steps alone and now and then averages its weights with those of one peer, without waiting for it.
-// Symbols     x_i = w.params()   tau = period   R = letters   push_sum: x_i and w_i are in mass_, z_i = w.params()
+// Symbols     x_i = w.params()   tau = period   R = letters   push_sum: z_i = w.params(), w_i is in mass_, x_i = w_i z_i
 // Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
 // Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i and sum w_i (tests/strategies/gossip_test.cc).
 // Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average (overlap=0:
-//             as in the paper). While an exchange is under way no other begins. Momentum stays local.
+//             as in the paper). While an exchange is under way no other begins. Momentum stays local. push_sum steps on z_i,
+//             which is x_i + w_i U(g_i) and not x_i + U(g_i): among random peers w_i may be small, and U / w_i large.
 #include <array>
 #include <memory>
 #include <optional>
@@ -100,11 +101,9 @@ class PushGossip final : public Strategy {
   }
 
   void step(Worker& w) override {
-    mass_->restore(w.params());  // x_i, where params() is z_i = x_i / w_i
-    w.apply(w.gradient());       // x_i <- x_i - eta g_i(z_i)
+    w.apply(w.gradient());  // x_i <- x_i - eta g_i; push_sum: z_i <- z_i - eta g_i(z_i)
     if (const auto j = draw_(w)) mass_->give(*j, w.params());
-    mass_->collect(
-        w.params());  // x_i <- (x_i + sum R) / (1 + |R|); push_sum: x_i <- x_i + sum R, params() <- z_i
+    mass_->collect(w.params());  // x_i <- (x_i + sum R) / (1 + |R|); push_sum: w_i z_i <- w_i z_i + sum R
   }
 
   void model(Worker& w, FloatView out) override {

@@ -3,60 +3,52 @@
 // Information", FOCS 2003, Protocol Push-Sum.
 #pragma once
 
-#include <optional>
-
 #include "tacit/collectives/errand.h"
 #include "tacit/collectives/letterbox.h"
 #include "tacit/core/state.h"
 
 namespace tacit {
 
-// Every rank has a vector x and a weight w, which begins as 1. What it gives away is half of both; what it gets it adds. So
-// the sums of x and of w over all ranks, letters under way included, never change by it, and every z = x / w tends to the
-// mean. Between collect() and restore() the caller's vector is z.
+// Every rank has a vector z and a weight w, which begins as 1. What it gives away is half of x = w z and of w; what it gets it
+// adds to both. So the sums of w z and of w over all ranks, letters under way included, never change by it, and every z tends
+// to their quotient: the mean.
 //
-// kUnweighted is plain averaging on receipt: letters are whole vectors of weight 1, and x becomes the mean of itself and
-// them. Nothing is conserved, and z is x.
+// kUnweighted is plain averaging on receipt: letters are whole vectors of weight 1, and z becomes the mean of itself and
+// them. Nothing is conserved.
 //
 // Threads   the trainer's task.
 // Lifetime  close() is collective and comes before the end; comm and tasks outlive it.
 class PushSum {
  public:
   enum class Rule { kUnweighted, kWeighted };
-  PushSum(Rule rule, Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x)
-      : rule_(rule), comm_(comm), out_(x), box_(comm, tasks, service, x) {
-    if (rule_ == Rule::kUnweighted) return;
-    x_.emplace(x);
-    x_->assign(x);
-  }
+  PushSum(Rule rule, Comm& comm, Tasks& tasks, std::uint32_t service, FloatView like)
+      : rule_(rule), comm_(comm), out_(like), box_(comm, tasks, service, like) {}
 
   double weight() const { return weight_; }
 
-  // z becomes x again.
-  void restore(FloatView z) const;
-  // Gives x to a peer, by half or whole, and returns at once. False where the last letter is still under way: then
-  // nothing happens.
-  bool give(int peer, FloatView x);
-  // Adds what has come; x becomes z.
-  void collect(FloatView x);
+  // Gives to a peer and returns at once. False where the last letter is still under way: then nothing happens.
+  bool give(int peer, FloatView z);
+  // Adds what has come.
+  void collect(FloatView z);
   // Waits until all letters of all ranks have come, and adds them. Nobody may give any more. Collective.
   void close(FloatView z);
-  // z <- the sum of all ranks' x divided by the sum of their w. Collective.
+  // z <- the sum of all ranks' w z divided by the sum of their w. Collective.
   void mean(Comm& comm, FloatView z) const;
 
-  // Collective; no letter is under way when it is written. What is collected later belongs to the state.
+  // Collective; no letter is under way when it is written. What has come and is not collected belongs to the state.
   void save(StateWriter& state);
   void load(StateReader& state);
 
  private:
-  // Ends the last errand, if it is back or has to be. A letter to a rank that is lost comes back.
-  void end(FloatView x);
+  // Adds x of this weight to w z.
+  void add(ConstFloatView x, double weight, FloatView z);
+  // Ends the last errand, if one is out. What was given to a rank that is lost comes back.
+  void end(FloatView z);
 
   const Rule rule_;
   Comm& comm_;
   double weight_ = 1;
-  std::optional<Twin> x_;  // with weights: what z was made of
-  Twin out_;               // the letter under way
+  Twin out_;  // the letter under way
   double out_weight_ = 0;
   Letterbox box_;
   Errand errand_;  // last: it ends before what it uses goes away

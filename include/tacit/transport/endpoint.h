@@ -86,7 +86,8 @@ class Endpoint {
   // For worlds that go on without the ranks they lose. From now on, on this rank,
   //   a wait in a collective (Tag::is_collective) ends with PeerLost as soon as this rank knows that any has failed: those
   //   it waits for may know it too and have left the collective;
-  //   a wait for kAnyRank ends with none but this rank's own failure: others' come as messages (tell_departures).
+  //   a wait for kAnyRank does not end by others' failures: they come as messages (tell_departures);
+  //   every wait ends with PeerLost when this rank itself has failed.
   // Any other wait for a named peer ends as ever, when that peer is gone. Throws InvalidConfig where the transport ends with
   // its first rank.
   virtual void survive();

@@ -50,11 +50,10 @@ class InprocFabric::Hub {
 
   // Whether a rank's wait for this peer has become pointless. Cheap: it is asked on every spin.
   bool hopeless(int rank, int peer, Tag tag) const {
-    if (interrupted_.load()) return true;
+    if (interrupted_.load() || (survives(rank) && !here(rank))) return true;
     if (peer != kAnyRank && !here(peer)) return true;
     if (failed_.load() < 0 || (peer != kAnyRank && !tag.is_collective())) return false;
-    if (!survives(rank)) return peer == kAnyRank;
-    return peer != kAnyRank || !here(rank);
+    return survives(rank) ? peer != kAnyRank : peer == kAnyRank;
   }
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
 

@@ -228,8 +228,8 @@ void TcpFabric::leave(const Departure& how) {
 
 // Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
 bool TcpFabric::hopeless(int peer) const {
-  if (interrupted_.load()) return true;
-  if (peer == kAnyRank) return survives() ? !here(rank()) : failed_.load() >= 0;
+  if (interrupted_.load() || (survives() && !here(rank()))) return true;
+  if (peer == kAnyRank) return !survives() && failed_.load() >= 0;
   return peer != rank() && !here(peer);
 }
 
