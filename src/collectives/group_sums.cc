@@ -29,10 +29,13 @@ bool is_loss(const std::exception_ptr& error) {
 
 }  // namespace
 
-GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups)
+GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups,
+                     double patience)
     : comm_(comm),
       service_(service + 1),
       groups_(std::move(groups)),
+      patience_(patience),
+      clock_(tasks.clock()),
       like_(x),
       board_(comm, tasks, service, x),
       orders_(tasks),
@@ -110,13 +113,23 @@ std::unique_ptr<Twin> GroupSums::blank() {
   return memory ? std::move(memory) : std::make_unique<Twin>(like_);
 }
 
+// A sum that another rank activates ends the patience. One late step, such as a straggler's, does not change the pace much.
+GroupSums::Sum GroupSums::activate(std::int64_t number) {
+  const Seconds took = clock_.now() - returned_;
+  pace_ = number == 0 || pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
+  if (patience_ > 0)
+    if (auto sum = sums_.get_until(clock_.now() + patience_ * pace_)) return std::move(*sum);
+  orders_.put({Order::Kind::kRun, number});
+  comm_.post(comm_.rank(), service_, {comm_.rank(), 0, number, {}});
+  return sums_.get();
+}
+
 GroupSums::Sum GroupSums::next(FloatView x) {
   const std::int64_t number = number_++;
   board_.publish(x, number);
   if (!reading_) {
-    orders_.put({Order::Kind::kRun, number});
-    comm_.post(comm_.rank(), service_, {comm_.rank(), 0, number, {}});
-    Sum sum = sums_.get();
+    Sum sum = activate(number);
+    returned_ = clock_.now();
     if (!sum.error) return sum;
     if (!comm_.survives() || !is_loss(sum.error)) std::rethrow_exception(sum.error);
     reading_ = true;
@@ -144,7 +157,10 @@ GroupSums::Sum GroupSums::read_boards(std::int64_t number, FloatView x) {
 
 void GroupSums::recycle(Sum sum) { spare_.put(std::move(sum.x)); }
 
-void GroupSums::refresh(ConstFloatView x) { board_.publish(x, kNothingGiven); }
+void GroupSums::refresh(ConstFloatView x) {
+  board_.publish(x, kNothingGiven);
+  returned_ = clock_.now();
+}
 
 void GroupSums::close() {
   comm_.barrier();  // all have had their last sum, and with it every rank has run it

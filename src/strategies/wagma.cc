@@ -32,14 +32,18 @@ constexpr std::uint32_t kService = 3;  // and 4
 
 class Wagma final : public Strategy {
  public:
-  Wagma(int group, std::int64_t period) : group_(group), period_(period) {}
+  Wagma(int group, std::int64_t period, double patience)
+      : group_(group), period_(period), patience_(patience) {}
 
   void start(Worker& w) override {
     Strategy::start(w);
     if (group_ == 1) return;
-    sums_.emplace(w.comm(), w.tasks(), kService, w.params(), [s = group_](int place, int n, std::int64_t t) {
-      return groups::group_of(place, n, std::min(s, n), t);
-    });
+    sums_.emplace(
+        w.comm(), w.tasks(), kService, w.params(),
+        [s = group_](int place, int n, std::int64_t t) {
+          return groups::group_of(place, n, std::min(s, n), t);
+        },
+        patience_);
   }
 
   void step(Worker& w) override {
@@ -83,6 +87,7 @@ class Wagma final : public Strategy {
 
   const int group_;
   const std::int64_t period_;
+  const double patience_;
   bool apart_ = false;  // whether replicas may differ; the same on every rank
   std::optional<GroupSums> sums_;
 };
@@ -102,11 +107,12 @@ StrategyInfo wagma_info() {
   return {"wagma",
           "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
           "`period` "
-          "steps (options: group, period=10)",
+          "steps (options: group, period=10, patience=0)",
           "arXiv:2005.00124",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             const int group = checked_group(options, ranks);
-            return std::make_unique<Wagma>(group, options.integer("period", 10, 1, 1'000'000'000));
+            const auto period = options.integer("period", 10, 1, 1'000'000'000);
+            return std::make_unique<Wagma>(group, period, options.number("patience", 0, 0, 1));
           },
           Sends::kNotCompressed,
           /*asynchronous=*/true,

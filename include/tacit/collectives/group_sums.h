@@ -34,8 +34,9 @@ class GroupSums {
   // The places of [0, n) that sum number `number` adds, `place` among them, ascending; alike on all ranks.
   using Groups = std::function<std::vector<int>(int place, int n, std::int64_t number)>;
 
-  // `service` and the number after it are taken. x is given to sums until the first give().
-  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups);
+  // `service` and the number after it are taken. x is given to sums until the first give(). `patience` is how long a rank that
+  // comes first waits for others before it activates a sum, as a share of the time between its own two sums.
+  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups, double patience);
   ~GroupSums();
   GroupSums(const GroupSums&) = delete;
   GroupSums& operator=(const GroupSums&) = delete;
@@ -71,6 +72,7 @@ class GroupSums {
   };
 
   std::vector<int> group(std::int64_t number) const;
+  Sum activate(std::int64_t number);
   void hear(const Call& call);
   void run(Comm& behind);
   Sum sum(Comm& behind, std::int64_t number);
@@ -80,10 +82,14 @@ class GroupSums {
   Comm& comm_;
   const std::uint32_t service_;
   const Groups groups_;
+  const double patience_;
+  Clock& clock_;
   const FloatView like_;
   std::int64_t number_ = 0;  // of the next sum
   bool reading_ = false;     // a rank was lost: boards in place of sums
-  Board board_;              // what this rank gave last, with the number of its sum
+  Seconds returned_{0};      // when next() last did
+  Seconds pace_{0};  // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
+  Board board_;      // what this rank gave last, with the number of its sum
   Channel<Order> orders_;
   Channel<Sum> sums_;
   Channel<std::unique_ptr<Twin>> spare_;
