@@ -103,14 +103,14 @@ GroupSums::Sum GroupSums::sum(Comm& behind, std::int64_t number) {
   const std::vector<int> members = group(number);
   const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
   Sum sum{blank(), static_cast<int>(members.size()), given->version == number};
-  sum.x->assign(given->x.view());
+  sum.x->take(given->x.view());
   behind.sum_among(members, static_cast<std::uint32_t>(number), sum.x->view());
   return sum;
 }
 
-std::unique_ptr<Twin> GroupSums::blank() {
+std::unique_ptr<Buffer> GroupSums::blank() {
   auto memory = spare_.try_get().value_or(nullptr);
-  return memory ? std::move(memory) : std::make_unique<Twin>(like_);
+  return memory ? std::move(memory) : std::make_unique<Buffer>(like_);
 }
 
 // A sum that another rank activates ends the patience. One late step, such as a straggler's, does not change the pace much.
@@ -139,8 +139,8 @@ GroupSums::Sum GroupSums::next(FloatView x) {
 
 GroupSums::Sum GroupSums::read_boards(std::int64_t number, FloatView x) {
   Sum sum{blank(), 1, true};
-  sum.x->assign(x);
-  std::unique_ptr<Twin> theirs = blank();
+  sum.x->take(x);
+  std::unique_ptr<Buffer> theirs = blank();
   for (const int peer : group(number)) {
     if (peer == comm_.rank()) continue;
     try {
@@ -181,7 +181,7 @@ void GroupSums::save(StateWriter& state) const {
 void GroupSums::load(StateReader& state) {
   number_ = static_cast<std::int64_t>(state.number("group_sums.number"));
   const auto version = static_cast<std::int64_t>(state.number("group_sums.given"));
-  std::unique_ptr<Twin> given = blank();
+  std::unique_ptr<Buffer> given = blank();
   state.read("group_sums.x", given->view());
   board_.publish(given->view(), version);
   spare_.put(std::move(given));

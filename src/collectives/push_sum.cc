@@ -10,7 +10,7 @@ namespace tacit {
 bool PushSum::give(int peer, FloatView z) {
   if (errand_.back()) end(z);
   if (errand_.out()) return false;
-  out_.assign(z);
+  out_.take(z);
   if (rule_ == Rule::kWeighted) {
     weight_ /= 2;
     kernels::scale(static_cast<float>(weight_), out_.view());
@@ -60,7 +60,7 @@ void PushSum::save(StateWriter& state) {
   std::unique_ptr<Letterbox::Letters> letters = box_.take();
   if (!letters) letters = box_.blank();
   if (returned && rule_ == Rule::kWeighted) {
-    letters->count++ == 0 ? letters->sum.assign(out_.view()) : kernels::add(out_.view(), letters->sum.view());
+    letters->count++ == 0 ? letters->sum.take(out_.view()) : kernels::add(out_.view(), letters->sum.view());
     letters->weight += out_weight_;
   }
   state.write("push_sum.weight", std::bit_cast<std::uint64_t>(weight_));

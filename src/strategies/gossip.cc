@@ -83,7 +83,7 @@ class PullGossip final : public Strategy {
   const PeerDraw draw_;
   const bool overlap_;
   bool apart_ = true;  // until finish
-  mutable std::optional<Twin> y_;
+  mutable std::optional<Buffer> y_;
   mutable bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
   mutable Errand

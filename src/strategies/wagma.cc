@@ -76,7 +76,7 @@ class Wagma final : public Strategy {
   void average_group(FloatView x) {
     GroupSums::Sum sum = sums_->next(x);
     if (sum.in_time) {
-      sum.x->copy_to(x);
+      sum.x->give(x);
       kernels::scale(1.0F / static_cast<float>(sum.members), x);  // W_{t+1} = Wsum / S
     } else {
       kernels::add(sum.x->view(), x);

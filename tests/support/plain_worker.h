@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "tacit/core/kernels.h"
+#include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 
 namespace tacit::test {
@@ -24,6 +26,7 @@ class PlainWorker final : public ReplicaWorker {
   FloatView params() override { return params_; }
   FloatView gradient() override { return gradient_; }
   void apply(ConstFloatView g) override { kernels::axpy(-lr_, g, params_); }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 

@@ -42,7 +42,7 @@ class GroupSums {
   GroupSums& operator=(const GroupSums&) = delete;
 
   struct Sum {
-    std::unique_ptr<Twin> x;
+    std::unique_ptr<Buffer> x;
     int members = 0;
     bool in_time = false;        // what this rank gave for it is in it, and not something older
     std::exception_ptr error{};  // in place of a sum
@@ -77,7 +77,7 @@ class GroupSums {
   void run(Comm& behind);
   Sum sum(Comm& behind, std::int64_t number);
   Sum read_boards(std::int64_t number, FloatView x);
-  std::unique_ptr<Twin> blank();
+  std::unique_ptr<Buffer> blank();
 
   Comm& comm_;
   const std::uint32_t service_;
@@ -92,7 +92,7 @@ class GroupSums {
   Board board_;      // what this rank gave last, with the number of its sum
   Channel<Order> orders_;
   Channel<Sum> sums_;
-  Channel<std::unique_ptr<Twin>> spare_;
+  Channel<std::unique_ptr<Buffer>> spare_;
   News news_;                         // the agent's
   std::unique_ptr<Agent> agent_;      // after what it uses
   std::unique_ptr<Pending> running_;  // likewise; run()

@@ -9,7 +9,7 @@
 #include "tacit/collectives/comm.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/twin.h"
+#include "tacit/core/buffer.h"
 
 namespace tacit {
 
@@ -22,7 +22,7 @@ class Letterbox {
  public:
   struct Letters {
     explicit Letters(FloatView of) : sum(of) {}
-    Twin sum;
+    Buffer sum;
     double weight = 0;  // the sum of theirs
     std::int64_t count = 0;
   };
@@ -62,7 +62,7 @@ class Letterbox {
   void add(ConstFloatView x, double weight) {
     std::unique_ptr<Letters> letters = take();
     if (!letters) letters = blank();
-    letters->count == 0 ? letters->sum.assign(x) : kernels::add(x, letters->sum.view());
+    letters->count == 0 ? letters->sum.take(x) : kernels::add(x, letters->sum.view());
     letters->weight += weight;
     ++letters->count;
     box_.put(std::move(letters));

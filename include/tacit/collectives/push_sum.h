@@ -48,7 +48,7 @@ class PushSum {
   const Rule rule_;
   Comm& comm_;
   double weight_ = 1;
-  Twin out_;  // the letter under way
+  Buffer out_;  // the letter under way
   double out_weight_ = 0;
   Letterbox box_;
   Errand errand_;  // last: it ends before what it uses goes away

@@ -13,11 +13,16 @@ namespace tacit {
 // memory for its buffers either.
 class Buffer {
  public:
+  Buffer() = default;
+  // As long as x; its content is none yet.
+  explicit Buffer(FloatView x) { match(x); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
   // Holds x from now on.
   void assign(FloatView x) {
-    const bool absent = Phantom::holds(x.data());
-    own_.assign(x.begin(), absent ? x.begin() : x.end());
-    view_ = absent ? x : FloatView(own_);
+    match(x);
+    take(x);
   }
   void take(ConstFloatView x) {
     if (!Phantom::holds(view_.data())) copy(x, view_);
@@ -29,6 +34,12 @@ class Buffer {
   ConstFloatView view() const { return view_; }
 
  private:
+  void match(FloatView x) {
+    const bool absent = Phantom::holds(x.data());
+    own_.resize(absent ? 0 : x.size());
+    view_ = absent ? x : FloatView(own_);
+  }
+
   std::vector<float> own_;
   FloatView view_;
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tacit/core/tasks.h"
-#include "tacit/core/twin.h"
+#include "tacit/core/buffer.h"
 
 namespace tacit {
 
@@ -23,7 +23,7 @@ class Snapshot {
   struct Copy {
     explicit Copy(FloatView of) : x(of) {}
     std::int64_t version = 0;
-    Twin x;
+    Buffer x;
   };
 
   // Nothing is published yet; copies are like `of`.
@@ -33,7 +33,7 @@ class Snapshot {
     std::unique_ptr<Copy> copy = shelf_->take();
     if (!copy) copy = std::make_unique<Copy>(of_);
     copy->version = version;
-    copy->x.assign(x);
+    copy->x.take(x);
     std::shared_ptr<Copy> next(copy.release(),
                                [shelf = shelf_](Copy* back) { shelf->put(std::unique_ptr<Copy>(back)); });
     {

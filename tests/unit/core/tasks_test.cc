@@ -21,7 +21,7 @@
 #include "tacit/core/hash.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/snapshot.h"
-#include "tacit/core/twin.h"
+#include "tacit/core/buffer.h"
 
 namespace tacit {
 namespace {
@@ -255,16 +255,16 @@ TEST(Snapshot, AReaderSeesOneWholeVersionAndNeverAnOlderOneThanBefore) {
   two->join();
 }
 
-TEST(Twin, OfAPhantomIsThePhantomAndOfAnyOtherVectorACopyInItsOwnMemory) {
+TEST(Buffer, OfAPhantomIsThePhantomAndOfAnyOtherVectorACopyInItsOwnMemory) {
   std::vector<float> x{1, 2, 3};
-  Twin own(x);
-  own.assign(x);
+  Buffer own(x);
+  own.take(x);
   EXPECT_NE(own.view().data(), x.data());
   EXPECT_EQ(own.view()[2], 3);
   Phantom phantom(std::size_t{1} << 30U);
-  Twin none(phantom.view());
+  Buffer none(phantom.view());
   EXPECT_EQ(none.view().data(), phantom.view().data());
-  none.assign(phantom.view());  // nothing happens: nothing is there
+  none.take(phantom.view());  // nothing happens: nothing is there
 }
 
 TEST(Errors, APassedCheckDoesNothingAndDoesNotBuildItsMessage) {
