@@ -6,7 +6,7 @@
 
 #include "support/on_every_rank.h"
 #include "support/refusal.h"
-#include "support/replica.h"
+#include "support/few_numbers.h"
 #include "support/simulate.h"
 #include "support/train.h"
 #include "tacit/collectives/push_sum.h"
@@ -17,7 +17,7 @@ namespace {
 TEST(Gossip, APullTakesTheMeanOfBothAndLeavesThePeerAlone) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    Replica r(me, "gossip:overlap=0");
+    FewNumbers r(me, "gossip:overlap=0");
     if (me.rank() == 0) {  // 0 is late: it still has the start's weights when 1 pulls them
       me.tasks().clock().sleep(Seconds(0.005));
       r.step(0);
@@ -34,7 +34,7 @@ TEST(Gossip, APullTakesTheMeanOfBothAndLeavesThePeerAlone) {
 TEST(Gossip, AnOverlappedPullIsUsedAfterTheNextGradient) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    Replica r(me, "gossip");
+    FewNumbers r(me, "gossip");
     r.step(0);
     EXPECT_EQ(r.x(), static_cast<float>(me.rank() + 1));  // the pull is under way
     r.step(1);
@@ -53,7 +53,7 @@ TEST(Gossip, ReplicasComeTogetherByPullsAlone) {
   for (const char* spec : {"gossip", "gossip:overlap=0", "gossip:peers=ring", "gossip:peers=exponential",
                            "gossip:probability=0.5", "gossip:mode=push", "gossip:mode=push,push_sum"})
     simulate(cluster_of(5), [&](Process& me) {
-      Replica r(me, spec);
+      FewNumbers r(me, spec);
       for (std::int64_t t = 0; t < 80; ++t) r.step(t);
       const float x = r.x();
       EXPECT_NEAR(x, r.mean(), 0.02) << spec;
@@ -67,7 +67,7 @@ TEST(Gossip, PushSumConservesTheMean) {
   for (const int ranks : {1, 2, 3, 5, 8}) {
     World world = World::threads(ranks, {.limits = test_limits()});
     world.run([&](Process& me) {
-      Replica r(me, "gossip:mode=push,push_sum,peers=exponential", 5000);
+      FewNumbers r(me, "gossip:mode=push,push_sum,peers=exponential", 5000);
       for (std::int64_t t = 0; t < 50; ++t) r.step(t);
       r.strategy->finish(r.worker);
       for (const float x : r.worker.params())
@@ -120,7 +120,7 @@ TEST(Gossip, NobodyWaitsForAStraggler) {
     Cluster cluster = cluster_of(4);
     cluster.stragglers.push_back({.ranks = {3}, .factor = 20});
     simulate(cluster, [&](Process& me) {
-      Replica r(me, spec, 10000);
+      FewNumbers r(me, spec, 10000);
       me.control().barrier();
       const Seconds start = me.tasks().clock().now();
       for (std::int64_t t = 0; t < 50; ++t) r.step(t);

@@ -3,7 +3,7 @@
 
 #include "support/plain_worker.h"
 #include "support/refusal.h"
-#include "support/replica.h"
+#include "support/few_numbers.h"
 #include "support/simulate.h"
 #include "support/train.h"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kOnlyGroups = ",period=1000000";
 
 // All begin at the same time, so that nobody has heard of the average before it comes to it.
-void step_together(Process& me, Replica& r, std::int64_t t) {
+void step_together(Process& me, FewNumbers& r, std::int64_t t) {
   me.control().barrier();
   r.step(t);
 }
@@ -27,7 +27,7 @@ TEST(Wagma, WithoutLatenessAllHaveTheMeanAfterLogSteps) {
   };
   for (const Case c : {Case{4, 2, 2}, {8, 2, 3}, {9, 3, 2}, {16, 4, 2}, {16, 2, 4}, {5, 5, 1}, {3, 2, 1}})
     simulate(cluster_of(c.ranks), [&](Process& me) {
-      Replica r(me, "wagma:group=" + std::to_string(c.group) + kOnlyGroups);
+      FewNumbers r(me, "wagma:group=" + std::to_string(c.group) + kOnlyGroups);
       for (std::int64_t t = 0; t < c.steps; ++t) step_together(me, r, t);
       EXPECT_NEAR(r.x(), static_cast<float>(c.ranks + 1) / 2, 1e-5) << c.ranks << " in groups of " << c.group;
       r.strategy->finish(r.worker);
@@ -38,7 +38,7 @@ TEST(Wagma, GroupsKeepTheMeanAndComeTogetherForEveryNumberOfRanks) {
   NEEDS_SIMULATOR;
   for (const int ranks : {2, 3, 5, 6, 7, 11, 12})
     simulate(cluster_of(ranks), [&](Process& me) {
-      Replica r(me, std::string("wagma:") + (kOnlyGroups + 1));
+      FewNumbers r(me, std::string("wagma:") + (kOnlyGroups + 1));
       for (std::int64_t t = 0; t < 40; ++t) {
         step_together(me, r, t);
         EXPECT_NEAR(r.mean(), static_cast<float>(ranks + 1) / 2, 1e-4);
@@ -73,7 +73,7 @@ TEST(Wagma, InOneGroupWithoutLatenessIsTheMeanOfAllWeightsAtEveryStep) {
 TEST(Wagma, ALateRankKeepsItsStepWithTheWeightOfOneMore) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    Replica r(me, std::string("wagma:group=2") + kOnlyGroups);
+    FewNumbers r(me, std::string("wagma:group=2") + kOnlyGroups);
     if (me.rank() == 1) me.tasks().clock().sleep(Seconds(0.05));
     r.step(0);
     EXPECT_FLOAT_EQ(r.x(), me.rank() == 0 ? (1.0F + 0.0F) / 2 : (1.0F + 0.0F + 2.0F) / 3);
@@ -89,7 +89,7 @@ TEST(Wagma, NobodyWaitsForAStragglerBetweenGlobalMeans) {
     Cluster cluster = cluster_of(ranks);
     cluster.stragglers.push_back({.ranks = {ranks - 1}, .factor = 5});
     simulate(cluster, [&](Process& me) {
-      Replica r(me, "wagma:period=10");
+      FewNumbers r(me, "wagma:period=10");
       me.control().barrier();
       const Seconds start = me.tasks().clock().now();
       for (std::int64_t t = 0; t < 9; ++t) r.step(t);

@@ -17,9 +17,9 @@ namespace tacit::test {
 using Floats = std::vector<float>;
 
 // Rank i starts from value i + 1: the first gradient moves it there from the common start, later ones are zero.
-class Replica {
+class FewNumbers {
  public:
-  Replica(Process& me, const std::string& spec, std::size_t count = 3)
+  FewNumbers(Process& me, const std::string& spec, std::size_t count = 3)
       : me_(me), worker(me, Floats(count)), strategy(make_strategy(builtin_strategies(), spec, me.size())) {
     strategy->start(worker);
     std::fill(worker.gradient().begin(), worker.gradient().end(), -static_cast<float>(me.rank() + 1));
@@ -61,7 +61,7 @@ inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64
     std::uint64_t bytes = 0;
     World world = World::simulated(cluster_of(ranks), 1, without_limits());
     world.run([&](Process& me) {
-      Replica r(me, spec, count);
+      FewNumbers r(me, spec, count);
       const Ledger& ledger = me.comm().ledger();
       const auto sent = [&] {
         return ledger.sent(Tag::Lane::kTrain).payload + ledger.sent(Tag::Lane::kBackground).payload;
@@ -81,14 +81,14 @@ inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64
 // A run that is resumed in its middle ends with the bits of one that was not.
 inline void expect_resume(const Cluster& cluster, const std::string& spec) {
   simulate(cluster, [&](Process& me) {
-    const auto run = [&](Replica& r, std::int64_t from, std::int64_t to) {
+    const auto run = [&](FewNumbers& r, std::int64_t from, std::int64_t to) {
       for (std::int64_t t = from; t < to; ++t) {
         Rng rng(1, me.rank(), t, Rng::Use::kMinibatch);
         for (float& g : r.worker.gradient()) g = rng.normal();
         r.step(t);
       }
     };
-    Replica whole(me, spec);
+    FewNumbers whole(me, spec);
     run(whole, 0, 4);
     StateWriter state;
     whole.strategy->save(state);
@@ -97,7 +97,7 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     run(whole, 4, 9);
     whole.strategy->finish(whole.worker);
 
-    Replica resumed(me, spec);
+    FewNumbers resumed(me, spec);
     copy(params, resumed.worker.params());
     StateReader reader(state.bytes());
     resumed.strategy->load(reader);
