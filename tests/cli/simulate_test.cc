@@ -161,7 +161,7 @@ TEST_F(Simulate, CompareTellsStrategiesApart) {
   EXPECT_TRUE(fs::exists(path("cmp/compare.json")));
   EXPECT_TRUE(fs::exists(path("cmp/local-period-5/run.jsonl")));
   const auto smaller = json("compare --strategies ssgd --compress onebit,ef --out less --json" + train_);
-  EXPECT_LT(smaller["runs"][0]["bytes_per_worker"].get<double>(),
+  EXPECT_LT(smaller["rows"][0]["bytes_per_worker"].get<double>(),
             0.5 * table["rows"][0]["bytes_per_worker"].get<double>());
 }
 
