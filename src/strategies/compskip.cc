@@ -26,7 +26,7 @@ namespace tacit {
 namespace {
 
 constexpr const char* kName = "compskip";
-constexpr const char* kDefaultCompressor = "topk:ratio=0.01";
+constexpr const char* kDefaultCompressor = "topk:ratio=0.011";
 
 struct Sides {
   std::optional<Compression> up;  // not said: kDefaultCompressor
@@ -110,7 +110,7 @@ std::optional<Compression> read_compressor(OptionReader& options, const std::str
 StrategyInfo compskip_info() {
   return {kName,
           "compressed and skipped updates, both ways (options: up, down, skip=period:2, "
-          "server_skip=period:2, limit=16, "
+          "server_skip=never, limit=16, "
           "stagger)",
           "10.1109/ACCESS.2023.3315331",
           [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
@@ -120,7 +120,7 @@ StrategyInfo compskip_info() {
             sides.down = read_compressor(options, "down");
             sides.skip = SkipSchedule::parse("skip", options.text("skip", "period:2"), limit);
             sides.server_skip =
-                SkipSchedule::parse("server_skip", options.text("server_skip", "period:2"), limit);
+                SkipSchedule::parse("server_skip", options.text("server_skip", "never"), limit);
             sides.stagger = options.flag("stagger", true);
             return std::make_unique<CompSkip>(std::move(sides));
           },

@@ -7,13 +7,15 @@
 // Symbols     w_loc = w.params()   g = w.gradient()   k = delay_   T_w = warmup_   w_pre = last_pulled_
 //             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = local_lr_ * w.lr()
 // Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
-// Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0.
+// Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
 // Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g and G
-//             are means, so that rates need no factor P. G comes from two pulls. Weight decay acts on the servers alone.
+//             are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes from two
+//             pulls. Weight decay acts on the servers alone.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
@@ -35,6 +37,7 @@ class Ssd final : public Strategy {
 
   void start(Worker& w) override {
     auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
+    gain_ = optimizer->gain();
     Strategy::start(w);
     for (Buffer* each : {&sent_, &pulled_, &last_pulled_, &move_}) each->assign(w.params());
     rates_.emplace(w.tasks());
@@ -48,12 +51,14 @@ class Ssd final : public Strategy {
     if (exchange_) exchange_->wait();
     if (pulling_) {  // the pull of the last step: it takes effect one gradient late
       pulled_.give(w.params());
-      learn_direction();
+      kernels::difference(last_pulled_.view(), pulled_.view(), move_.view());
+      last_pulled_.take(pulled_.view());
+      span_ = std::exchange(path_, 0.0F);
     }
     if (serves_) rates_->put(w.lr());
-    path_ += w.lr();
-    pulling_ = (w.t() + 1) % o_.delay == 0;
     t_ = w.t();
+    path_ += w.lr();
+    pulling_ = (t_ + 1) % o_.delay == 0;
     sent_.take(w.gradient());
     if (t_ < o_.warmup) {
       shards_->push(t_, sent_.view());
@@ -96,24 +101,17 @@ class Ssd final : public Strategy {
   }
 
  private:
-  // GLU: w_loc <- w_loc - loc_lr (alpha g + beta G).
+  // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
   void local_step(Worker& w) {
     peak_ = std::max(peak_, w.lr());
     const double decay = peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1;
     const double rate = o_.local_lr * w.lr() * decay;
-    kernels::axpy(static_cast<float>(-rate * o_.alpha), w.gradient(), w.params());
+    kernels::axpy(static_cast<float>(-rate * o_.alpha * gain_), w.gradient(), w.params());
     if (span_ > 0) kernels::axpy(static_cast<float>(-rate * o_.beta / span_), move_.view(), w.params());
   }
 
-  // From the pull before this one to this one.
-  void learn_direction() {
-    kernels::difference(last_pulled_.view(), pulled_.view(), move_.view());
-    last_pulled_.take(pulled_.view());
-    span_ = path_;
-    path_ = 0;
-  }
-
   const SsdOptions o_;
+  double gain_ = 1;                           // of the servers' optimiser
   bool serves_ = false;                       // whether a shard lives here
   std::int64_t t_ = Shards::kBeforeTheFirst;  // the last step that was pushed
   bool pulling_ = false;                      // whether weights were asked for in it
@@ -139,7 +137,7 @@ StrategyInfo ssd_info() {
                                .warmup = options.integer("warmup", 100, 0, 1'000'000'000),
                                .alpha = options.number("alpha", 2, 0, 100),
                                .beta = options.number("beta", 0.5, 0, 100),
-                               .local_lr = options.number("local_lr", 1, 0, 100),
+                               .local_lr = options.number("local_lr", 0.2, 0, 100),
                                .local_decay = options.number("local_decay", 0, 0, 10),
                                .servers = static_cast<int>(options.integer("servers", ranks, 1, 1'000'000))};
             Shards::check_fit(o.servers, ranks);

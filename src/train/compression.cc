@@ -16,18 +16,20 @@ struct SgdOptions {
   explicit SgdOptions(OptionReader options)
       : is_sgd(options.spec().name == "sgd"),
         momentum(options.number("momentum", 0, 0, 1)),
-        weight_decay(options.number("weight_decay", 0, 0, 1e9)) {}
+        weight_decay(options.number("weight_decay", 0, 0, 1e9)),
+        says_nesterov(options.given("nesterov")) {}
   bool is_sgd;
   double momentum;
   double weight_decay;
+  bool says_nesterov;
 };
 
-bool sends_gradients(const StrategyRegistry& strategies, const std::string& spec) {
+Sends what_is_sent(const StrategyRegistry& strategies, const std::string& spec) {
   const std::string name = Spec::parse(spec).name;
   const auto all = strategies.all();
-  return std::any_of(all.begin(), all.end(), [&](const StrategyInfo& info) {
-    return canonical(info.name) == name && info.sends == Sends::kGradients;
-  });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const StrategyInfo& info) { return canonical(info.name) == name; });
+  return found == all.end() ? Sends::kNotCompressed : found->sends;
 }
 
 std::string exact(double value) {
@@ -40,9 +42,15 @@ std::string exact(double value) {
 }  // namespace
 
 TrainOptions with_momentum_in_front(const TrainOptions& options, const StrategyRegistry& strategies) {
-  if (options.compress.empty() || !sends_gradients(strategies, options.strategy)) return options;
-  const Compression how = Compression::parse(options.compress);
+  const Sends sends = what_is_sent(strategies, options.strategy);
   const SgdOptions sgd(options.optimizer);
+  if (sends == Sends::kBothWays && sgd.is_sgd && sgd.momentum > 0 && !sgd.says_nesterov) {
+    TrainOptions moved = options;
+    moved.optimizer += ",nesterov";
+    return moved;
+  }
+  if (options.compress.empty() || sends != Sends::kGradients) return options;
+  const Compression how = Compression::parse(options.compress);
   if (how.memory != Memory::kErrorFeedback || how.momentum || !sgd.is_sgd || sgd.momentum == 0)
     return options;
   TrainOptions moved = options;

@@ -45,6 +45,7 @@ class Sgd final : public Optimizer {
     const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params.size());
     kernels::sgd_step(rule_, gradient, velocity, params);
   }
+  double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
   std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
   void save(StateWriter& state) const override { velocity_.save("sgd.velocity", state); }
   void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }

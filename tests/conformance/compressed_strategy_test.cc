@@ -67,6 +67,18 @@ TEST(CompressedStrategy, WithNothingLeftOutIsTheStrategyItself) {
       }
 }
 
+TEST(CompressedStrategy, MomentumThatIsInFrontAlreadyTakesNesterovsForm) {
+  TrainOptions options;
+  options.strategy = "compskip:limit=20";
+  options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
+  EXPECT_EQ(with_momentum_in_front(options, builtin_strategies()).optimizer, options.optimizer + ",nesterov");
+  for (const char* as_it_is : {"sgd", "sgd:weight_decay=0.01", "adam", "sgd:momentum=0.5,nesterov=false",
+                               "sgd:momentum=0.5,nesterov"}) {
+    options.optimizer = as_it_is;
+    EXPECT_EQ(with_momentum_in_front(options, builtin_strategies()).optimizer, as_it_is);
+  }
+}
+
 TEST(CompressedStrategy, ErrorFeedbackTakesTheMomentumOfSgdInFront) {
   TrainOptions options;
   options.compress = "onebit,ef";

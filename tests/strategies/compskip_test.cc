@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "support/refusal.h"
 #include "support/replicas.h"
 #include "support/train.h"
@@ -176,6 +178,23 @@ TEST(CompSkip, SendsWhatItKeepsAndOnlyWhenItSpeaks) {
   // Values that travel as they are have a length, too.
   EXPECT_EQ(bytes_of_steps("skip=never,server_skip=never,up=topk:ratio=0.01+min=100000", 5),
             Bytes(2, 5 * 2 * (4 + 800 * 4)));
+}
+
+TEST(CompSkip, ByDefaultSendsLessThanAFiftiethOfWhatSynchronousSgdSends) {
+  for (const int ranks : {4, 8}) {
+    const auto bytes = [&](const char* strategy) {
+      std::vector<std::uint64_t> sent(static_cast<std::size_t>(ranks));
+      with_replicas({.strategy = strategy, .ranks = ranks, .parameters = 30'000}, [&](Replica& r,
+                                                                                      Strategy& s) {
+        const std::uint64_t before = r.comm().ledger().sent(Tag::Lane::kTrain).payload;
+        take_steps(r, s, 0, 8);
+        s.finish(r);
+        sent[static_cast<std::size_t>(r.rank())] = r.comm().ledger().sent(Tag::Lane::kTrain).payload - before;
+      });
+      return std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
+    };
+    EXPECT_LT(50 * bytes("compskip"), bytes("ssgd")) << ranks << " ranks";
+  }
 }
 
 TEST(CompSkip, WhoIsKnownToBeSilentSendsNoMessage) {

@@ -29,7 +29,8 @@ TEST(Ssd, WithOneWorkerAndNothingButItsGradientIsPlainSgdForEveryDelay) {
   const Trained plain = train({.strategy = "ssgd", .ranks = 1});
   for (const char* delay : {"1", "3", "7"})
     EXPECT_EQ(
-        train({.strategy = std::string("ssd:warmup=2,alpha=1,beta=0,delay=") + delay, .ranks = 1}).params[0],
+        train({.strategy = std::string("ssd:warmup=2,alpha=1,beta=0,local_lr=1,delay=") + delay, .ranks = 1})
+            .params[0],
         plain.params[0]);
 }
 
@@ -83,7 +84,9 @@ TEST(Ssd, WithoutLocalStepsIsSynchronousSgdWithGradientsUpToDelayStepsStale) {
 
 // The local rule written out: every worker's own weights after every step.
 TEST(Ssd, MovesItsOwnWeightsByItsGradientAndTheServersDirection) {
-  const ReplicaCase c{.strategy = "ssd:warmup=2,delay=3,alpha=2,beta=0.5,local_lr=0.7", .ranks = 2};
+  const ReplicaCase c{.strategy = "ssd:warmup=2,delay=3,alpha=2,beta=0.5,local_lr=0.7",
+                      .ranks = 2,
+                      .optimizer = "sgd:momentum=0.5"};
   with_replicas(c, [&](Replica& r, Strategy& s) {
     std::vector<std::vector<float>> server{weights_of(r)};  // after every step
     std::vector<float> local = server[0];
@@ -100,7 +103,7 @@ TEST(Ssd, MovesItsOwnWeightsByItsGradientAndTheServersDirection) {
         if (now > 0 && now % 3 == 0) local = server[pulled];
         for (std::size_t i = 0; i < c.parameters; ++i) {
           const float direction = pulled < 3 ? 0 : (server[pulled - 3][i] - server[pulled][i]) / (3 * r.lr());
-          local[i] -= 0.7F * r.lr() * (2 * g[i] + 0.5F * direction);
+          local[i] -= 0.7F * r.lr() * (2 * 2 * g[i] + 0.5F * direction);
         }
         for (std::size_t i = 0; i < c.parameters; ++i)
           ASSERT_NEAR(local[i], r.params()[i], 5e-6F) << "step " << t;

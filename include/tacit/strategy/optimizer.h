@@ -15,6 +15,9 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual void step(ConstFloatView gradient, float lr, FloatView params) = 0;
+  // How far a gradient that stays the same moves weights per step in the long run, in units of lr times that gradient; 1
+  // where that has no meaning.
+  virtual double gain() const { return 1; }
   // Another one with the same settings, as it was before its first step.
   virtual std::unique_ptr<Optimizer> fresh() const = 0;
   // Momentum, moments, the number of steps. load() may come before the first step.

@@ -57,7 +57,8 @@ void check_compression(const TrainOptions& options, const StrategyRegistry& stra
 
 // With error feedback a momentum belongs in front of the compressor (compress/momentum.h). Where gradients are sent, the
 // optimiser is sgd with a momentum and --compress says ef and nothing about one, it moves there, in Nesterov's form;
-// momentum=0 in --compress leaves it where it is. All else comes back as it was.
+// momentum=0 in --compress leaves it where it is. Where updates are sent both ways it is in front already, and takes
+// Nesterov's form unless the optimiser says nesterov=false. All else comes back as it was.
 TrainOptions with_momentum_in_front(const TrainOptions& options, const StrategyRegistry& strategies);
 
 // The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.

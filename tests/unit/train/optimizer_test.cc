@@ -120,6 +120,17 @@ TEST(Sgd, FollowsTheFormula) {
   expect_near(run("sgd:momentum=0.9,weight-decay=0.1,nesterov"), reference_sgd(0.9, true, 0.1), 2e-6);
 }
 
+TEST(Sgd, ItsGainIsHowFarAGradientThatStaysMovesIt) {
+  for (const char* spec : {"sgd", "sgd:momentum=0.5", "sgd:momentum=0.8,nesterov"}) {
+    const auto optimizer = make_optimizer(spec);
+    Floats x{0};
+    for (int t = 0; t < 100; ++t) optimizer->step(Floats{1}, 0.1F, x);
+    const float before = x[0];
+    optimizer->step(Floats{1}, 0.1F, x);
+    EXPECT_NEAR(static_cast<double>(before - x[0]), 0.1 * optimizer->gain(), 1e-4) << spec;
+  }
+}
+
 TEST(Sgd, NeedsNoStateWithoutMomentum) {
   const auto sgd = make_optimizer("sgd");
   for (const std::size_t n : {5U, 0U, 9U}) {
