@@ -127,7 +127,9 @@ std::string folder_name(std::string strategy) {
 std::vector<Contender> contenders_of(const Settings& s, int workers) {
   std::vector<Contender> all;
   for (const std::string& strategy : split_strategies(s.strategies)) {
-    make_strategy(builtin_strategies(), strategy, workers);
+    TrainOptions one = s.simulation.training.train;
+    one.strategy = strategy;
+    check_compression(one, builtin_strategies(), workers);
     for (const Contender& other : all)
       if (folder_name(other.strategy) == folder_name(strategy))
         throw InvalidConfig("--strategies names " + strategy + " twice; name each once");

@@ -58,6 +58,11 @@ Cluster check(const SimulateSettings& s) {
     throw InvalidConfig("--parameters is for --cost-only; a model that is trained has the parameters it has");
   if (s.cost_only && s.training.train.steps == 0)
     throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
+  if (s.cost_only && !s.training.train.compress.empty())
+    throw InvalidConfig(
+        "--cost-only has no gradients that " + s.training.train.compress +
+        " could compress, and what it sends can depend on them; leave out one of --cost-only and "
+        "--compress");
   if (s.cost_only) parameters_of(s);
   Cluster cluster = read_cluster(s.cluster);
   if (!s.step_time) return cluster;
@@ -76,6 +81,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   };
   add("--cluster", s.cluster.string());
   add("--strategy", t.strategy);
+  if (!t.compress.empty()) add("--compress", t.compress);
   add("--model", s.training.model);
   add("--data", s.training.data);
   t.steps > 0 ? add("--steps", t.steps) : add("--epochs", t.epochs);

@@ -78,6 +78,7 @@ void print_table(const Summary& s) {
   row("status", s.status);
   row("strategy",
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
+  if (!s.compress.empty()) row("compress", s.compress);
   row("model, data", s.model + ", " + s.data);
   row("steps",
       fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
@@ -270,7 +271,8 @@ class Run {
 RunStarted started(const World& world, const TrainSettings& s) {
   RunStarted event;
   event.version = TACIT_VERSION;
-  event.strategy = s.train.strategy + (s.train.compress.empty() ? "" : " with " + s.train.compress);
+  event.strategy = s.train.strategy;
+  event.compress = s.train.compress;
   event.world = world.name();
   event.workers = world.size();
   event.batch = s.train.batch;

@@ -8,6 +8,7 @@
 
 #include "collectives/compressed_parts.h"
 #include "tacit/compress/feedback.h"
+#include "tacit/compress/momentum.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -33,7 +34,10 @@ class CompressedMean::Impl {
       : how_(how),
         split_(tensors, rows, how.min_values),
         pieces_(pieces_of(split_, how.whole_model)),
-        memory_(how.memory, how.momentum, split_.large_values()),
+        momentum_(how.memory == Memory::kMomentum ? Momentum::Form::kHeavyBall : Momentum::Form::kNesterov,
+                  how.momentum.value_or(0),
+                  split_.small_values() + (moves_large() ? split_.large_values() : 0)),
+        memory_(how.memory, how.momentum.value_or(0), split_.large_values()),
         small_(split_.small_values()),
         result_(split_.large_values()) {
     if (how.maker.compressor) compressor_ = how.maker.compressor();
@@ -53,6 +57,7 @@ class CompressedMean::Impl {
       else
         scatters(comm) ? by_scatter(comm, step) : by_gather(comm, step);
     }
+    momentum_.commit();
     memory_.commit();
     for (const auto& tensor : split_.small())
       copy(part(ConstFloatView(small_), tensor.to), part(x, tensor.from));
@@ -63,6 +68,7 @@ class CompressedMean::Impl {
   ConstFloatView residual() const { return memory_.residual(); }
 
   void save(StateWriter& state) const {
+    momentum_.save(state);
     memory_.save(state);
     state.write("compress.seed", shared_seed_);
     state.write("compress.shard", std::uint64_t{owned_.offset});
@@ -71,6 +77,7 @@ class CompressedMean::Impl {
     for (const auto& sketch : sketches_) sketch->save(state);
   }
   void load(StateReader& state) {
+    momentum_.load(state);
     memory_.load(state);
     shared_seed_ = state.number("compress.seed");
     const std::size_t offset = state.number("compress.shard");
@@ -96,12 +103,18 @@ class CompressedMean::Impl {
                          ") has a value that is not finite, which " + how_.name +
                          " cannot compress; lower --lr, warm it up with --schedule, or look at the data");
     };
-    for (const auto& tensor : split_.small()) {
-      require(kernels::all_finite(part(x, tensor.from)), tensor);
-      copy(part(x, tensor.from), part(FloatView(small_), tensor.to));
-    }
+    for (const auto& tensor : split_.small())
+      require(momentum_.take(part(x, tensor.from), tensor.to, part(FloatView(small_), tensor.to)), tensor);
     for (const auto& tensor : split_.large())
-      require(memory_.take(part(x, tensor.from), tensor.to, step.rescale), tensor);
+      require(take_large(part(x, tensor.from), tensor.to, step.rescale), tensor);
+  }
+  // The momentum of large tensors lies behind that of small ones, unless the memory has it.
+  bool moves_large() const { return how_.momentum.value_or(0) > 0 && how_.memory != Memory::kMomentum; }
+  bool take_large(ConstFloatView x, Slice at, float rescale) {
+    if (!moves_large()) return memory_.take(x, at, rescale);
+    const FloatView moved = part(FloatView(result_), at);  // not in use yet
+    return momentum_.take(x, {split_.small_values() + at.offset, at.count}, moved) &&
+           memory_.take(moved, at, rescale);
   }
 
   bool scatters(const Comm& comm) const {
@@ -131,49 +144,51 @@ class CompressedMean::Impl {
     messages_.resize(1);
     messages_[0].write(*compressor_, memory_.pending(), pieces_, step.rng);
     keep_rest(memory_, comm.rank(), messages_[0].bytes(), pieces_, 0);
-    const std::vector<ConstBytes> out(static_cast<std::size_t>(comm.size()), messages_[0].bytes());
+    out_.assign(static_cast<std::size_t>(comm.size()), messages_[0].bytes());
     const float share = 1.0F / static_cast<float>(comm.size());
     comm.all_to_all(
-        out, [&](int from, ConstBytes message) { add_message(from, message, pieces_, share, result_, 0); });
+        out_, [&](int from, ConstBytes message) { add_message(from, message, pieces_, share, result_, 0); });
   }
 
   void by_scatter(Comm& comm, const Step& step) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     const auto me = static_cast<std::size_t>(comm.rank());
-    if (shards_.size() != ranks) {
-      shards_.clear();
-      for (int r = 0; r < comm.size(); ++r)
-        shards_.push_back(cut(pieces_, chunk(result_.size(), comm.size(), r)));
-      own(chunk(result_.size(), comm.size(), comm.rank()));
-    }
+    if (shards_.size() != ranks) cut_shards(comm);
     Rng rng = step.rng;
-    messages_.resize(ranks + 1);
-    std::vector<ConstBytes> out(ranks);
     for (std::size_t r = 0; r < ranks; ++r) {
       messages_[r].write(*compressor_, memory_.pending(), shards_[r],
                          Rng(rng.next(), 0, 0, Rng::Use::kRounding));
-      out[r] = messages_[r].bytes();
-      keep_rest(memory_, comm.rank(), out[r], shards_[r], 0);
+      out_[r] = messages_[r].bytes();
+      keep_rest(memory_, comm.rank(), out_[r], shards_[r], 0);
     }
     clear(average_);
     const float share = 1.0F / static_cast<float>(ranks);
-    comm.all_to_all(out, [&](int from, ConstBytes message) {
+    comm.all_to_all(out_, [&](int from, ConstBytes message) {
       add_message(from, message, shards_[me], share, average_, owned_.offset);
     });
 
     if (!owner_->take(average_, {0, owned_.count}, step.rescale))
       throw Diverged(comm.rank(), step.t, "the average of compressed gradients is not finite; lower --lr");
-    std::vector<Slice> own_parts;
-    for (const Slice& p : shards_[me]) own_parts.push_back({p.offset - owned_.offset, p.count});
-    messages_[ranks].write(*compressor_, owner_->pending(), own_parts,
+    messages_[ranks].write(*compressor_, owner_->pending(), own_parts_,
                            Rng(rng.next(), 0, 0, Rng::Use::kRounding));
     const ConstBytes answer = messages_[ranks].bytes();
-    keep_rest(*owner_, comm.rank(), answer, own_parts, 0);
-    std::fill(out.begin(), out.end(), answer);
-    comm.all_to_all(out, [&](int from, ConstBytes message) {
+    keep_rest(*owner_, comm.rank(), answer, own_parts_, 0);
+    std::fill(out_.begin(), out_.end(), answer);
+    comm.all_to_all(out_, [&](int from, ConstBytes message) {
       add_message(from, message, shards_[static_cast<std::size_t>(from)], 1, result_, 0);
     });
     owner_->commit();
+  }
+
+  void cut_shards(const Comm& comm) {
+    shards_.clear();
+    for (int r = 0; r < comm.size(); ++r)
+      shards_.push_back(cut(pieces_, chunk(result_.size(), comm.size(), r)));
+    own(chunk(result_.size(), comm.size(), comm.rank()));
+    own_parts_ = shards_[static_cast<std::size_t>(comm.rank())];
+    for (Slice& p : own_parts_) p.offset -= owned_.offset;
+    messages_.resize(shards_.size() + 1);
+    out_.resize(shards_.size());
   }
 
   // This rank averages that part of the vector.
@@ -222,14 +237,17 @@ class CompressedMean::Impl {
   const Compression how_;
   const TensorSplit split_;
   const std::vector<Slice> pieces_;  // of the large tensors, one after the other
+  Momentum momentum_;
   Feedback memory_;
   std::unique_ptr<Compressor> compressor_;               // either this
   std::vector<std::unique_ptr<LinearSketch>> sketches_;  // or one per piece
   std::vector<float> small_;
   std::vector<float> result_;
   std::vector<Message> messages_;
+  std::vector<ConstBytes> out_;  // what goes to each rank
   // scatter
   std::vector<std::vector<Slice>> shards_;  // by owner: the parts of the pieces in its shard
+  std::vector<Slice> own_parts_;            // those in this rank's, from its beginning
   Slice owned_;
   std::unique_ptr<Feedback> owner_;
   std::vector<float> average_;

@@ -69,7 +69,7 @@ class EndpointComm final : public Comm {
   }
   void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
     TACIT_CHECK(out.size() == static_cast<std::size_t>(size()), "all_to_all needs one message per rank");
-    Exchange with = next(Channel::kAllGather);
+    Exchange with = next(Channel::kAllToAll);
     direct_all_to_all(with, out, take);
   }
   void broadcast(Bytes x, int root) override {

@@ -17,9 +17,11 @@ std::string with_colon(std::string_view spec) {
 void read_memory(Compression& c, OptionReader& options) {
   const bool ef = options.flag("ef", false);
   const bool dgc = options.flag("dgc", false);
-  c.momentum = static_cast<float>(options.number("momentum", 0.9, 0, 0.9999));
-  if (options.given("momentum") && !dgc)
-    throw InvalidConfig(c.name + ": momentum= belongs to dgc; add dgc or leave it out");
+  const auto momentum = static_cast<float>(options.number("momentum", 0.9, 0, 0.9999));
+  if (options.given("momentum") || dgc) c.momentum = momentum;
+  if (options.given("momentum") && !dgc && !ef)
+    throw InvalidConfig(c.name +
+                        ": momentum= belongs to ef and dgc; add one of them, or leave it to --optimizer");
   if (ef && dgc) throw InvalidConfig(c.name + ": dgc keeps what was not sent as ef does; write one of them");
   if (ef && !c.maker.traits.contracts)
     throw InvalidConfig(c.name + ": ef feeds back errors, and those of " + c.text +
@@ -49,7 +51,7 @@ Compression Compression::parse(std::string_view spec, const CompressorRegistry& 
     c.name = info.name;
     c.maker = info.make(options);
     read_memory(c, options);
-    c.min_values = static_cast<std::size_t>(options.integer("min", 1024, 0, 1LL << 40));
+    c.min_values = static_cast<std::size_t>(options.integer("min", 256, 0, 1LL << 40));
     const std::string scopes[] = {"tensor", "model"};
     // One threshold for all layers finds what matters most; scales are a layer's own.
     const bool selects = c.maker.traits.sparse && c.maker.compressor;

@@ -4,8 +4,8 @@
 //
 // Rule    per block B of d_B values: C(x)_B = (||x_B||_1 / d_B) sign(x_B), where zero counts as plus.
 // Error   ||C(x) - x||^2 = ||x||^2 - ||x_B||_1^2 / d_B <= (1 - 1/d_B) ||x||^2 per block: a contraction, biased.
-// Default block=256. The paper's blocks are whole tensors. Where magnitudes differ inside a block, large entries take
-//         many steps to get through; small blocks follow them, for 1/64 byte per value more.
+// Default block=1024. The paper's blocks are whole tensors. Where magnitudes differ inside a block, large entries take
+//         many steps to get through; smaller blocks follow them, for a few bytes more (docs/compression.md).
 // Bytes   1/8 per value and 4 per block.
 // Layout  per block: f32 scale; then ceil(n/8) bytes of signs, 1 for minus, lowest bit first.
 #include <algorithm>
@@ -58,9 +58,9 @@ class OneBit final : public Compressor {
 }  // namespace
 
 CompressorInfo onebit_info() {
-  return {"onebit", "the sign, times the mean magnitude of a block (options: block=256)", "arXiv:1905.10936",
+  return {"onebit", "the sign, times the mean magnitude of a block (options: block=1024)", "arXiv:1905.10936",
           [](OptionReader& options) -> CompressorMaker {
-            const auto block = options.integer("block", 256, 8, 1 << 30);
+            const auto block = options.integer("block", 1024, 8, 1 << 30);
             if (block % 8 != 0)
               throw InvalidConfig("onebit: block=" + std::to_string(block) +
                                   " is not a multiple of 8; give " + std::to_string((block + 7) / 8 * 8));

@@ -20,6 +20,7 @@ requires std::is_same_v<std::remove_const_t<E>, RunStarted>
 void fields(E& e, const Visit& visit) {
   visit("version", e.version);
   visit("strategy", e.strategy);
+  visit("compress", e.compress);
   visit("model", e.model);
   visit("data", e.data);
   visit("optimizer", e.optimizer);
@@ -83,6 +84,7 @@ void fields(E& e, const Visit& visit) {
   visit("status", e.status);
   visit("error", e.error);
   visit("strategy", e.strategy);
+  visit("compress", e.compress);
   visit("model", e.model);
   visit("data", e.data);
   visit("world", e.world);

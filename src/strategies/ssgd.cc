@@ -9,7 +9,7 @@
 // Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded: it
 //             averages gradients there and leaves the update to the workers, which therefore stay equal.
 // Compressed  the mean is one of compressed gradients (collectives/compressed_mean.h): with ef on both sides, dist-EF-SGD
-//             of arXiv:1905.10936; residuals are multiplied by eta_{t-1}/eta_t.
+//             of arXiv:1905.10936; residuals are multiplied by eta_{t-1}/eta_t. Momentum belongs in front (compress/momentum.h).
 #include <memory>
 #include <optional>
 

@@ -10,10 +10,10 @@ std::string why_not(const StrategyInfo& strategy, const Compression& how) {
     case Sends::kGradients:
       return "";
     case Sends::kDifferences:
-      if (how.memory == Memory::kMomentum)
+      if (how.memory == Memory::kMomentum || how.momentum.value_or(0) > 0)
         return strategy.name +
                " sends how far weights have moved, which has the optimiser's momentum in it already, and "
-               "dgc would add its own; use ef in place of dgc";
+               "dgc or momentum= would add another; use ef without momentum=";
       return "";
   }
   throw Bug("a strategy that sends nothing known");

@@ -47,12 +47,13 @@ class RankTrainer {
   RankTrainer(Process& me, const TrainJob& job, RankReport& report)
       : me_(me),
         job_(job),
+        options_(with_momentum_in_front(job.options, job.strategies)),
         report_(report),
         clock_(me.tasks().clock()),
         model_(job.make_model()),
-        optimizer_(make_optimizer(job.options.optimizer)),
+        optimizer_(make_optimizer(options_.optimizer)),
         schedule_(make_schedule(job.options.schedule)),
-        strategy_(make_strategy(job.strategies, job.options.strategy, me.size(), job.options.compress)),
+        strategy_(make_strategy(job.strategies, options_.strategy, me.size(), options_.compress)),
         worker_(me, *model_, *optimizer_, job.options.seed),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
@@ -100,7 +101,7 @@ class RankTrainer {
   // Compares a compressed mean with a plain one on this link. Not part of what the run costs: it is counted apart and
   // the clock stands still.
   void weigh_compression() {
-    if (me_.size() == 1) return;
+    if (me_.size() == 1 || me_.time_spent()) return;  // in virtual time, control messages take none
     const LinkTimes times =
         time_compression(me_.control(), clock_, Compression::parse(job_.options.compress), *model_);
     if (me_.rank() != 0 || times.compressed <= times.plain) return;
@@ -188,6 +189,7 @@ class RankTrainer {
 
   Process& me_;
   const TrainJob& job_;
+  const TrainOptions options_;  // as they are carried out
   RankReport& report_;
   Clock& clock_;
   const std::unique_ptr<Model> model_;
@@ -207,17 +209,6 @@ class RankTrainer {
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks) {
   const Sampler sampler(samples, static_cast<std::size_t>(options.batch), ranks, options.seed);
   return options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
-}
-
-void check_compression(const TrainOptions& options, const StrategyRegistry& strategies, int ranks) {
-  make_strategy(strategies, options.strategy, ranks, options.compress);
-  if (options.compress.empty() || Compression::parse(options.compress).memory != Memory::kMomentum) return;
-  const Spec optimizer = Spec::parse(options.optimizer);
-  const auto momentum = optimizer.options.find("momentum");
-  if (optimizer.name != "sgd" || (momentum != optimizer.options.end() && momentum->second != "0"))
-    throw InvalidConfig("--optimizer " + options.optimizer +
-                        " has a momentum of its own, and so has dgc; write " +
-                        "--optimizer sgd and give dgc's with momentum=");
 }
 
 void train_rank(Process& me, const TrainJob& job, RankReport& report) { RankTrainer(me, job, report).run(); }
@@ -257,7 +248,8 @@ Summary summarize(const TrainOptions& options, std::span<const RankReport> repor
                   const std::string& status) {
   Summary s;
   s.status = status;
-  s.strategy = options.strategy + (options.compress.empty() ? "" : " with " + options.compress);
+  s.strategy = options.strategy;
+  s.compress = options.compress;
   s.workers = static_cast<int>(reports.size());
   s.lost = reports[0].lost;
   s.seed = options.seed;

@@ -24,6 +24,8 @@ const char* name(Tag::Channel channel) {
       return "body of request";
     case Tag::Channel::kReply:
       return "reply to request";
+    case Tag::Channel::kAllToAll:
+      return "all-to-all";
     case Tag::Channel::kGroup:
       return "group sum";
   }

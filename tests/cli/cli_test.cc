@@ -229,6 +229,9 @@ TEST_F(Cli, TrainsCompressedWithFewerBytesAndRefusesSenselessPairs) {
       "train --workers 2 --model mlp --data synthetic:samples=200,test=50 --steps 6 --json ";
   const auto plain = json(train).at("bytes_payload").get<double>();
   EXPECT_LT(json(train + "--compress onebit,ef").at("bytes_payload").get<double>(), plain / 3);
+  const auto compressed = json(train + "--compress onebit,ef");
+  EXPECT_EQ(compressed.at("compress"), "onebit,ef");
+  EXPECT_EQ(compressed.at("strategy"), "ssgd");
   expect_refusal(train + "--compress topk:ratio=0", {"ratio", "(0, 1]"});
   expect_refusal(train + "--compress topk,dgc", {"dgc", "momentum"});
   expect_refusal(train + "--strategy local --optimizer sgd --compress topk,dgc", {"local", "dgc"});

@@ -141,5 +141,19 @@ TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
   }
 }
 
+TEST_F(LostPeers, CompressedThreadsAndProcessesEndWithTheSameWeightsToo) {
+  for (const char* compress : {"onebit,ef", "topk:ratio=0.02,ef", "powersgd,ef"}) {
+    const std::string args =
+        "train --model mlp --data synthetic --steps 15 --seed 3 --quiet --json --compress " +
+        std::string(compress);
+    const auto threads = json(args + " --workers 3");
+    const Result r = tacit("launch -n 3 --no-prefix --insecure-plaintext -- '" TACIT_PROGRAM "' " + args);
+    ASSERT_EQ(r.code, 0) << r.err;
+    const auto summary = nlohmann::json::parse(r.out);
+    EXPECT_EQ(summary.at("weights_hash"), threads.at("weights_hash")) << compress;
+    EXPECT_EQ(summary.at("bytes_payload"), threads.at("bytes_payload")) << compress;
+  }
+}
+
 }  // namespace
 }  // namespace tacit::test

@@ -41,6 +41,23 @@ TEST_F(Simulate, LearnsWhatTheThreadsLearn) {
   EXPECT_EQ(simulated["bytes_payload"], threads["bytes_payload"]);
 }
 
+TEST_F(Simulate, CompressedItLearnsWhatTheThreadsLearnWithoutAWarning) {
+  write_cluster();
+  for (const std::string more :
+       {" --compress onebit,ef", " --strategy local:period=4 --compress topk:ratio=0.1,ef"}) {
+    const Result simulated = tacit("simulate --json" + train_ + more);
+    ASSERT_EQ(simulated.code, 0) << simulated.err;
+    EXPECT_EQ(simulated.err, "") << "control messages take no virtual time: nothing can be said of the link";
+    const auto a = nlohmann::json::parse(simulated.out);
+    const auto b =
+        json("train --workers 4 --json --model logistic --data synthetic:samples=960 --steps 20 --batch 10" +
+             more);
+    EXPECT_EQ(a["weights_hash"], b["weights_hash"]) << more;
+    EXPECT_EQ(a["bytes_payload"], b["bytes_payload"]) << more;
+    EXPECT_FALSE(a["compress"].get<std::string>().empty());
+  }
+}
+
 TEST_F(Simulate, TheRunLogHasEveryRanksTimes) {
   write_cluster("[[straggler]]\nranks = [2]\nfactor = 3\n");
   ASSERT_EQ(tacit("simulate --out run" + train_).code, 0);
@@ -79,6 +96,11 @@ TEST_F(Simulate, RefusesWhatCannotBe) {
   expect_refusal("simulate --cluster none.toml", {"none.toml"});
   expect_refusal("simulate --cluster cluster.toml --cost-only --model resnet50", {"--steps"});
   expect_refusal("simulate --cluster cluster.toml --cost-only --steps 3 --model resnet5", {"resnet50"});
+  expect_refusal(
+      "simulate --cluster cluster.toml --cost-only --steps 3 --model resnet50 --compress onebit,ef",
+      {"--cost-only", "onebit,ef"});
+  expect_refusal("compare --cluster cluster.toml --strategies ssgd,local --optimizer sgd --compress topk,dgc",
+                 {"local", "dgc"});
   expect_refusal("simulate --cluster cluster.toml --strategy sgsd", {"ssgd"});
   expect_refusal("compare --cluster cluster.toml --strategies ssgd,lokal", {"did you mean 'local'"});
   expect_refusal("compare --cluster cluster.toml --strategies ssgd --target 88", {"0.88"});
@@ -119,6 +141,9 @@ TEST_F(Simulate, CompareTellsStrategiesApart) {
   EXPECT_GT(table["runs"][0]["bytes_per_worker"], table["runs"][1]["bytes_per_worker"]);
   EXPECT_TRUE(fs::exists(path("cmp/compare.json")));
   EXPECT_TRUE(fs::exists(path("cmp/local-period-5/run.jsonl")));
+  const auto smaller = json("compare --strategies ssgd --compress onebit,ef --out less --json" + train_);
+  EXPECT_LT(smaller["runs"][0]["bytes_per_worker"].get<double>(),
+            0.5 * table["runs"][0]["bytes_per_worker"].get<double>());
 }
 
 }  // namespace

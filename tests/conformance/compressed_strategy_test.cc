@@ -55,13 +55,38 @@ TEST(CompressedStrategy, SendsFewerBytes) {
 
 // One rank with everything sent is plain SGD: nothing is left to feed back.
 TEST(CompressedStrategy, WithNothingLeftOutIsTheStrategyItself) {
-  for (const char* strategy : {"ssgd", "local:period=1"}) {
-    TrainCase c{.strategy = strategy, .ranks = 1};
-    const auto plain = train(c).params[0];
-    c.compress = "topk:ratio=1,ef,min=0";
-    const auto compressed = train(c).params[0];
-    for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(compressed[i], plain[i], 1e-5) << strategy;
-  }
+  for (const char* strategy : {"ssgd", "local:period=1"})
+    for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov"})
+      for (const char* compress : {"topk:ratio=1,ef,min=0", "topk:ratio=1,ef,min=64"}) {
+        TrainCase c{.strategy = strategy, .ranks = 1, .optimizer = optimizer};
+        const auto plain = train(c).params[0];
+        c.compress = compress;
+        const auto compressed = train(c).params[0];
+        for (std::size_t i = 0; i < plain.size(); ++i)
+          ASSERT_NEAR(compressed[i], plain[i], 1e-4) << strategy << " with " << optimizer;
+      }
+}
+
+TEST(CompressedStrategy, ErrorFeedbackTakesTheMomentumOfSgdInFront) {
+  TrainOptions options;
+  options.compress = "onebit,ef";
+  options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
+  const TrainOptions moved = with_momentum_in_front(options, builtin_strategies());
+  EXPECT_EQ(Compression::parse(moved.compress).momentum, 0.5F);
+  EXPECT_EQ(moved.optimizer, "sgd:weight_decay=0.02");
+  const auto stays = [&](const char* strategy, const char* compress, const char* optimizer) {
+    options.strategy = strategy;
+    options.compress = compress;
+    options.optimizer = optimizer;
+    const TrainOptions same = with_momentum_in_front(options, builtin_strategies());
+    EXPECT_EQ(same.compress, compress);
+    EXPECT_EQ(same.optimizer, optimizer);
+  };
+  stays("local", "onebit,ef", "sgd:momentum=0.9");
+  stays("ssgd", "onebit,ef,momentum=0", "sgd:momentum=0.9");
+  stays("ssgd", "onebit", "sgd:momentum=0.9");
+  stays("ssgd", "onebit,ef", "adam");
+  stays("ssgd", "", "sgd:momentum=0.9");
 }
 
 TEST(CompressedStrategy, ServersAndASecondMomentumAreRefused) {
@@ -74,6 +99,15 @@ TEST(CompressedStrategy, ServersAndASecondMomentumAreRefused) {
             std::string::npos);
   options.optimizer = "sgd";
   check_compression(options, builtin_strategies(), 4);
+  options.compress = "onebit,ef,momentum=0.9";
+  check_compression(options, builtin_strategies(), 4);
+  options.optimizer = "adam";
+  EXPECT_NE(refusal([&] { check_compression(options, builtin_strategies(), 4); }).find("momentum"),
+            std::string::npos);
+  EXPECT_NE(refusal([] {
+              make_strategy(builtin_strategies(), "local", 4, "onebit,ef,momentum=0.9");
+            }).find("momentum"),
+            std::string::npos);
 }
 
 }  // namespace

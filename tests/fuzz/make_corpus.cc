@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Writes the seeds of the corpus: every message, and what ranks do with them.
 //   make_corpus FOLDER
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "fuzz/compress_input.h"
 #include "fuzz/frames_input.h"
 #include "fuzz/rendezvous_input.h"
+#include "tacit/compress/compression.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/messages.h"
 
@@ -202,6 +205,32 @@ void write_rendezvous(const Folder& to) {
   to.write("point_bad_port", part(Role::kMeetingPoint, {text("tcp://node:65536")}));
 }
 
+void write_compress(const Folder& to) {
+  const std::vector<float> x{0.5F, -2, 0.25F, 0, 3, -0.125F, 0, -4, 1, 0.75F};
+  const auto head = [&](std::size_t compressor) {
+    return numbers({static_cast<int>(compressor), static_cast<int>(x.size()), 0});
+  };
+  const auto index_of = [&](const std::string& spec) {
+    const auto* const at = std::find(kCompressors.begin(), kCompressors.end(), spec);
+    return static_cast<std::size_t>(at - kCompressors.begin());
+  };
+  for (std::size_t i = 0; i < kCompressors.size(); ++i) {
+    const auto by = Compression::parse(kCompressors[i]).maker.compressor();
+    Bytes payload(by->max_bytes(x.size()));
+    payload.resize(by->encode(x, Rng(1, 0, 0, Rng::Use::kRounding), payload));
+    std::string name = kCompressors[i];
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == ':' || c == ',' || c == '='; }, '_');
+    to.write(name, join({head(i), payload}));
+  }
+  // A number of entries that no vector has, one position twice, and one beyond the end.
+  const Bytes one = numbers({0, 0, 0x80, 0x3F});
+  to.write("topk_count", join({head(index_of("topk")), numbers({0xFF, 0xFF, 0xFF, 0xFF})}));
+  to.write("drop_duplicate", join({head(index_of("drop")), numbers({2, 0, 0, 0}), numbers({4, 0, 0, 0}),
+                                   numbers({4, 0, 0, 0}), one, one}));
+  to.write("topk_beyond", join({head(index_of("topk")), numbers({1, 0, 0, 0}), numbers({10, 0, 0, 0}), one}));
+}
+
 }  // namespace
 }  // namespace tacit::fuzz
 
@@ -213,5 +242,6 @@ int main(int count, char** words) {
   const std::filesystem::path folder = words[1];
   tacit::fuzz::write_frames(tacit::fuzz::Folder(folder / "frames"));
   tacit::fuzz::write_rendezvous(tacit::fuzz::Folder(folder / "rendezvous"));
+  tacit::fuzz::write_compress(tacit::fuzz::Folder(folder / "compress"));
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,7 @@ const CompressorRegistry& builtin_compressors();
 enum class Memory {
   kNone,
   kErrorFeedback,  // ef: what was not sent is added to the next step's input
-  kMomentum,       // dgc: momentum before compression, and cleared where an entry was sent
+  kMomentum,       // dgc: momentum before compression too, and cleared where an entry was sent
 };
 
 // How contributions become a mean.
@@ -49,8 +50,9 @@ enum class Route {
 // A parsed --compress.
 struct Compression {
   // Every compressor also takes
-  //   ef, dgc (with momentum=0.9)   what stands around it
-  //   min=1024                      tensors with fewer values travel as they are
+  //   ef, dgc                       what stands around it
+  //   momentum=                     in front of it: with dgc 0.9 if not said, with ef none, or what the trainer knows
+  //   min=256                       tensors with fewer values travel as they are
   //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector;
   //                                 model for topk and drop if not said, tensor for the others
   //   via=auto|gather|scatter       how contributions become a mean
@@ -61,7 +63,7 @@ struct Compression {
   std::string name;
   CompressorMaker maker;
   Memory memory = Memory::kNone;
-  float momentum = 0;
+  std::optional<float> momentum;  // in front of the compressor, where the inner optimiser then has none
   std::size_t min_values = 0;
   bool whole_model = false;
   Route route = Route::kAuto;

@@ -13,6 +13,7 @@ namespace tacit {
 struct RunStarted {
   std::string version;
   std::string strategy;
+  std::string compress;  // empty: nothing is compressed
   std::string model;
   std::string data;
   std::string optimizer;
@@ -63,6 +64,7 @@ struct Summary {
   std::string status;  // finished, interrupted, failed
   std::string error;   // for failed
   std::string strategy;
+  std::string compress;  // empty: nothing was compressed
   std::string model;
   std::string data;
   std::string world;

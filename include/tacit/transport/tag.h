@@ -22,6 +22,7 @@ class Tag {
     kRequest,      // to an agent: what is wanted; step is the service
     kRequestBody,  // to an agent: the data that goes with it; step is the caller's ticket
     kReply,        // from an agent; step is the caller's ticket
+    kAllToAll,
     kGroup,        // a sum among some ranks; step is their number for it
   };
   // Exchanges that run side by side on one rank use different lanes, so that they can never be taken for
@@ -32,7 +33,7 @@ class Tag {
     kControl,     // evaluation and bookkeeping: not part of what an algorithm costs
   };
   static constexpr int kLanes = 3;
-  static constexpr int kChannels = 10;
+  static constexpr int kChannels = 11;
 
   constexpr Tag(Channel channel, Lane lane, std::uint32_t step, std::uint16_t part = 0)
       : bits_(std::uint64_t{static_cast<std::uint8_t>(channel)} << 56U |
@@ -56,7 +57,7 @@ class Tag {
   std::string text() const;  // "all-reduce 17, part 2"
   // Whether it belongs to an exchange of several ranks, which one of them may leave when another is lost.
   constexpr bool is_collective() const {
-    return channel() <= Channel::kBarrier || channel() == Channel::kGroup;
+    return channel() <= Channel::kBarrier || channel() >= Channel::kAllToAll;
   }
 
   friend constexpr auto operator<=>(const Tag&, const Tag&) = default;

@@ -60,6 +60,20 @@ void cut(Dataset& data, std::size_t limit) {
   data.pixels.resize(limit * data.shape.size());
 }
 
+// Puts the last `count` training samples in the place of the test set, so that choices can be made without looking at it.
+void hold_out(DataPair& pair, std::size_t count) {
+  if (count == 0) return;
+  Dataset& train = pair.train;
+  if (count >= train.size())
+    throw InvalidConfig("holdout=" + std::to_string(count) + " leaves nothing of " +
+                        std::to_string(train.size()) + " training samples to train on; hold out fewer");
+  const std::size_t kept = train.size() - count;
+  pair.test.labels.assign(train.labels.begin() + static_cast<std::ptrdiff_t>(kept), train.labels.end());
+  pair.test.pixels.assign(train.pixels.begin() + static_cast<std::ptrdiff_t>(kept * train.shape.size()),
+                          train.pixels.end());
+  cut(train, kept);
+}
+
 fs::path find_idx(const fs::path& directory, const std::string& stem, const std::string& remedy) {
   for (const char* ending : {"", ".gz"}) {
     fs::path file = directory / (stem + ending);
@@ -93,11 +107,13 @@ FastHalf from_files(const std::string& usual_place, const std::string& remedy,
   return [=](OptionReader& options) -> SlowHalf {
     const std::string path = options.text("path", usual_place);
     const auto limit = options.integer("limit", 0, 0, std::numeric_limits<std::int64_t>::max());
+    const auto holdout = options.integer("holdout", 0, 0, std::numeric_limits<std::int64_t>::max());
     return [=, name = options.spec().name] {
       if (path.empty()) throw InvalidConfig(name + " has no path; " + remedy);
       std::error_code ignored;
       if (!fs::is_directory(path, ignored)) throw InvalidConfig(path + " is not a folder; " + remedy);
       DataPair pair = read(path, remedy);
+      hold_out(pair, static_cast<std::size_t>(holdout));
       cut(pair.train, static_cast<std::size_t>(limit));
       return pair;
     };
@@ -126,14 +142,16 @@ Registry<DatasetInfo> make_table() {
   return Registry<DatasetInfo>(
       "data set",
       {
-          info("fashion-mnist", "70 000 grey images of clothing, 28 x 28, 10 classes", "arXiv:1708.07747",
+          info("fashion-mnist",
+               "70 000 grey images of clothing, 28 x 28, 10 classes (options: path, limit, holdout)",
+               "arXiv:1708.07747",
                from_files("/usr/share/datasets/fashion-mnist",
                           "install the Debian package dataset-fashion-mnist or give path=DIR", read_mnist)),
-          info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes",
+          info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes (options: path, limit, holdout)",
                "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
                from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist)),
           info(
-              "cifar10", "60 000 colour images, 32 x 32, 10 classes",
+              "cifar10", "60 000 colour images, 32 x 32, 10 classes (options: path, limit, holdout)",
               "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
               from_files("", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
                          read_cifar)),

@@ -15,6 +15,13 @@ TEST(CompressionSpec, ReadsDecoratorsWithAndWithoutAColon) {
   EXPECT_EQ(Compression::parse("fp16").memory, Memory::kNone);
 }
 
+TEST(CompressionSpec, HasAMomentumOfItsOwnWithDgcOrWhereToldSo) {
+  EXPECT_FALSE(Compression::parse("onebit,ef").momentum.has_value());
+  EXPECT_EQ(Compression::parse("onebit,ef,momentum=0.5").momentum, 0.5F);
+  EXPECT_EQ(Compression::parse("topk,dgc").momentum, 0.9F);
+  EXPECT_EQ(Compression::parse("topk,dgc,momentum=0").momentum, 0.0F);
+}
+
 TEST(CompressionSpec, RefusesWhatMakesNoSenseByName) {
   const auto refused = [](const char* spec, const char* word) {
     const std::string what = refusal([&] { Compression::parse(spec); });
@@ -32,7 +39,8 @@ TEST(CompressionSpec, RefusesWhatMakesNoSenseByName) {
   refused("qsgd:levels=1,ef", "more levels");
   refused("onebit,dgc", "topk");
   refused("topk,ef,dgc", "one of them");
-  refused("topk:ef,momentum=0.5", "belongs to dgc");
+  refused("topk:momentum=0.5", "belongs to ef and dgc");
+  refused("onebit:ef,momentum=1", "momentum=1");
   refused("powersgd:via=gather", "sums travel");
   refused("topk:rato=0.1", "ratio");
   refused("tpk", "topk");

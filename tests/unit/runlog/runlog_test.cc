@@ -31,6 +31,7 @@ RunStarted some_start() {
   RunStarted e;
   e.version = "1.2.3";
   e.strategy = "local:period=8";
+  e.compress = "topk:ratio=0.01,ef";
   e.model = "mlp:hidden=7";
   e.data = "cifar10:path=/a \"quoted\"\\path\n";
   e.optimizer = "sgd:momentum=0.9";
@@ -50,6 +51,7 @@ Summary some_summary() {
   e.status = "failed";
   e.error = "rank 1 lost rank 2: gone";
   e.strategy = "ssgd";
+  e.compress = "onebit,ef";
   e.model = "logistic";
   e.data = "synthetic";
   e.world = "threads";
@@ -89,6 +91,7 @@ TEST(RunLog, TheStartOfARunIsReadBackFieldByField) {
   const RunStarted read = read_run_log(file).started;
   EXPECT_EQ(read.version, written.version);
   EXPECT_EQ(read.strategy, written.strategy);
+  EXPECT_EQ(read.compress, written.compress);
   EXPECT_EQ(read.model, written.model);
   EXPECT_EQ(read.data, written.data);
   EXPECT_EQ(read.optimizer, written.optimizer);
@@ -141,6 +144,7 @@ TEST(RunLog, TheEndOfARunIsReadBackFieldByField) {
   EXPECT_EQ(read.status, written.status);
   EXPECT_EQ(read.error, written.error);
   EXPECT_EQ(read.strategy, written.strategy);
+  EXPECT_EQ(read.compress, written.compress);
   EXPECT_EQ(read.model, written.model);
   EXPECT_EQ(read.data, written.data);
   EXPECT_EQ(read.world, written.world);

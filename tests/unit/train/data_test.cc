@@ -329,6 +329,23 @@ TEST_F(MnistFolder, IsCutToTheLimit) {
   EXPECT_EQ(load_dataset(spec(",limit=1000")).train.size(), 20U);
 }
 
+TEST_F(MnistFolder, HoldsOutItsLastTrainingSamplesInPlaceOfTheTestSet) {
+  const DataPair all = load_dataset(spec());
+  const DataPair pair = load_dataset(spec(",holdout=3"));
+  ASSERT_EQ(pair.train.size(), 17U);
+  ASSERT_EQ(pair.test.size(), 3U);
+  std::vector<std::uint8_t> labels = pair.train.labels;
+  labels.insert(labels.end(), pair.test.labels.begin(), pair.test.labels.end());
+  std::vector<std::uint8_t> pixels = pair.train.pixels;
+  pixels.insert(pixels.end(), pair.test.pixels.begin(), pair.test.pixels.end());
+  EXPECT_EQ(labels, all.train.labels);
+  EXPECT_EQ(pixels, all.train.pixels);
+  EXPECT_EQ(pair.test.mean, pair.train.mean);
+  EXPECT_EQ(load_dataset(spec(",holdout=3,limit=5")).train.size(), 5U);
+  EXPECT_EQ(load_dataset(spec(",holdout=0")).test.size(), 5U);
+  expect_parts(refusal([&] { load_dataset(spec(",holdout=20")); }), {"holdout=20", "20 training samples"});
+}
+
 TEST_F(MnistFolder, WithTwoImageSizesIsRefused) {
   write_gz(dir_.path() / "t10k-images-idx3-ubyte.gz", idx(kImagesMagic, {5, 3, 3}, ramp(45)));
   expect_parts(refusal([&] { load_dataset(spec()); }), {dir_.path().string(), "2 x 3", "3 x 3"});
