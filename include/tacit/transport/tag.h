@@ -57,7 +57,7 @@ class Tag {
   std::string text() const;  // "all-reduce 17, part 2"
   // Whether it belongs to an exchange of several ranks, which one of them may leave when another is lost.
   constexpr bool is_collective() const {
-    return channel() <= Channel::kBarrier || channel() == Channel::kGroup;
+    return channel() <= Channel::kBarrier || channel() >= Channel::kAllToAll;
   }
 
   friend constexpr auto operator<=>(const Tag&, const Tag&) = default;
