@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <memory>
 #include <thread>
@@ -76,12 +77,16 @@ class Race final : public Watcher {
     Contender& who = contenders_[static_cast<std::size_t>(id)];
     who.how = how;
     if (how.good()) show(who, "done");
-    if (!interrupted_) start_next();
-    if (++ended_ == next_) loop_.stop();
+    ++ended_;
+    asio::post(loop_, [this] { go_on(); });  // who tells us is walking over its children
   }
   void when_room(Stream, std::function<void()> go_on) override { go_on(); }
 
  private:
+  void go_on() {
+    if (!interrupted_) start_next();
+    if (ended_ == next_) loop_.stop();
+  }
   void start_next() {
     if (next_ == contenders_.size()) return;
     SimulateSettings one = settings_.simulation;

@@ -128,5 +128,15 @@ TEST_F(Simulate, CompareTellsStrategiesApart) {
             0.5 * table["runs"][0]["bytes_per_worker"].get<double>());
 }
 
+TEST_F(Simulate, CompareRunsMoreStrategiesThanItMayAtATime) {
+  write_cluster();
+  const auto table = json(
+      "compare --strategies ssgd,local:period=2,local:period=3,local:period=4,local:period=5,local:period=6 "
+      "--jobs 2 --out cmp --json" +
+      train_);
+  ASSERT_EQ(table["runs"].size(), 6U);
+  for (const auto& run : table["runs"]) EXPECT_EQ(run["error"], "") << run;
+}
+
 }  // namespace
 }  // namespace tacit::test
