@@ -219,5 +219,16 @@ TEST_F(Simulate, ExperimentsThatCannotBeAreRefused) {
   expect_refusal("compare", {"--experiment"});
 }
 
+TEST_F(Simulate, CompareRunsMoreStrategiesThanItMayAtATime) {
+  write_cluster();
+  const auto table = json(
+      "compare --strategies ssgd,local:period=2,local:period=3,local:period=4,local:period=5,local:period=6 "
+      "--jobs 2 --out cmp --json" +
+      train_);
+  ASSERT_EQ(table["rows"].size(), 6U);
+  for (const auto& row : table["rows"])
+    for (const auto& run : row["runs"]) EXPECT_EQ(run["error"], "") << run;
+}
+
 }  // namespace
 }  // namespace tacit::test
