@@ -7,7 +7,7 @@
 // Error   that of top-k for the number of values that were sent, which varies with the sample; biased.
 // Answer  as topk.cc.
 // Default ratio=0.01, answer=3, sample=0.001 of the values, but at least 4096 of them (all, where there are fewer).
-// Bytes   8 per value that is sent, and 4.
+// Bytes   as topk.cc.
 // Layout  sparse.h.
 #include <algorithm>
 
@@ -21,18 +21,19 @@ constexpr std::size_t kLeastSample = 4096;
 
 class Drop final : public Compressor {
  public:
-  Drop(double ratio, double sample) : ratio_(ratio), sample_(sample) {}
+  Drop(double ratio, double sample, sparse::Layout layout)
+      : ratio_(ratio), sample_(sample), layout_(layout), writer_(layout) {}
 
-  std::size_t max_bytes(std::size_t n) const override { return sparse::bytes_for(n); }
+  std::size_t max_bytes(std::size_t n) const override { return sparse::bytes_for(layout_, n, n); }
 
   std::size_t encode(ConstFloatView x, Rng rng, Bytes out) override {
-    sparse::Writer writer(out);
-    finder_.each(x, threshold(x, rng), kernels::kLargestMagnitude, [&](std::size_t i) { writer.put(i); });
-    return writer.fill(x);
+    writer_.start();
+    finder_.each(x, threshold(x, rng), kernels::kLargestMagnitude, [&](std::size_t i) { writer_.put(i); });
+    return writer_.fill(x, out);
   }
 
   void decode_add(ConstBytes payload, float factor, FloatView y) const override {
-    sparse::decode_add("drop", payload, factor, y);
+    sparse::decode_add("drop", payload, layout_, factor, y);
   }
 
  private:
@@ -49,23 +50,26 @@ class Drop final : public Compressor {
 
   const double ratio_;
   const double sample_;
+  const sparse::Layout layout_;
   std::vector<std::uint32_t> drawn_;
   sparse::Finder finder_;
+  sparse::Writer writer_;
 };
 
 }  // namespace
 
 CompressorInfo drop_info() {
   return {"drop",
-          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001)",
+          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001, packed)",
           "arXiv:1704.05021", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);
+            const sparse::Layout layout = sparse::read_layout(options);
             const double sample = options.number("sample", 0.001, 1e-9, 1);
             return {{.contracts = true, .sparse = true},
-                    [=] { return std::make_unique<Drop>(ratio, sample); },
+                    [=] { return std::make_unique<Drop>(ratio, sample, layout); },
                     nullptr,
-                    [=] { return std::make_unique<Drop>(answer, sample); }};
+                    [=] { return std::make_unique<Drop>(answer, sample, layout); }};
           }};
 }
 

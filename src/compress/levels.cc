@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "compress/elias.h"
+#include "compress/bit_codes.h"
 #include "compress/wire.h"
 #include "tacit/core/kernels.h"
 

@@ -8,7 +8,7 @@
 // Answer  ranks choose different values, so that their average has up to P times as many: the owner of a shard keeps
 //         `answer` times as many as a rank does, or most of what arrives would wait once more.
 // Default ratio=0.01, answer=3.
-// Bytes   8 per value that is sent, and 4.
+// Bytes   8 per value that is sent, and 4; `packed`: about 3 per value, which is then rounded to 8 bits of precision.
 // Layout  sparse.h.
 #include <algorithm>
 
@@ -20,22 +20,24 @@ namespace {
 
 class TopK final : public Compressor {
  public:
-  explicit TopK(double ratio) : ratio_(ratio) {}
+  TopK(double ratio, sparse::Layout layout) : ratio_(ratio), layout_(layout), writer_(layout) {}
 
-  std::size_t max_bytes(std::size_t n) const override { return sparse::bytes_for(sparse::kept(ratio_, n)); }
+  std::size_t max_bytes(std::size_t n) const override {
+    return sparse::bytes_for(layout_, sparse::kept(ratio_, n), n);
+  }
 
   std::size_t encode(ConstFloatView x, Rng, Bytes out) override {
-    sparse::Writer writer(out);
+    writer_.start();
     Cut cut = find_cut(x, sparse::kept(ratio_, x.size()));
     finder_.each(x, cut.magnitude, kernels::kLargestMagnitude, [&](std::size_t i) {
       if (sparse::magnitude(x[i]) == cut.magnitude && cut.ties-- <= 0) return;
-      writer.put(i);
+      writer_.put(i);
     });
-    return writer.fill(x);
+    return writer_.fill(x, out);
   }
 
   void decode_add(ConstBytes payload, float factor, FloatView y) const override {
-    sparse::decode_add("topk", payload, factor, y);
+    sparse::decode_add("topk", payload, layout_, factor, y);
   }
 
  private:
@@ -79,8 +81,10 @@ class TopK final : public Compressor {
   }
 
   const double ratio_;
+  const sparse::Layout layout_;
   std::array<Counts, 4> tables_;
   sparse::Finder finder_;
+  sparse::Writer writer_;
 };
 
 }  // namespace
@@ -98,14 +102,15 @@ double read_answer(OptionReader& options, double ratio) {
 }
 
 CompressorInfo topk_info() {
-  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3)", "arXiv:1809.10505",
+  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3, packed)", "arXiv:1809.10505",
           [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);
+            const sparse::Layout layout = sparse::read_layout(options);
             return {{.contracts = true, .sparse = true},
-                    [ratio] { return std::make_unique<TopK>(ratio); },
+                    [=] { return std::make_unique<TopK>(ratio, layout); },
                     nullptr,
-                    [answer] { return std::make_unique<TopK>(answer); }};
+                    [=] { return std::make_unique<TopK>(answer, layout); }};
           }};
 }
 

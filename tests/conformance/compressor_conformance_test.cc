@@ -24,6 +24,7 @@ std::vector<std::string> specs() {
   for (const char* more :
        {"qsgd:levels=1", "qsgd:levels=127,norm=max", "qsgd:elias", "qsgd:elias,levels=127,bucket=64",
         "int8:block=16", "onebit:block=64", "topk:ratio=1", "topk:ratio=0.3", "drop:ratio=0.2",
+        "topk:packed", "topk:packed,ratio=0.3", "drop:packed",
         "randomk:ratio=0.5", "randomk,ef", "powersgd:rank=4"})
     all.emplace_back(more);
   return all;
@@ -325,6 +326,11 @@ TEST(GoldenBytes, OfEveryCompressor) {
             "00004040"
             "000080c0");
   EXPECT_EQ(golden("drop:ratio=0.3"), golden("topk:ratio=0.3")) << "so few values are their own sample";
+  EXPECT_EQ(golden("topk:ratio=0.3,packed"),
+            "03000000"
+            "00c0404080c0"
+            "64")
+      << "gaps of 1, 2 and 2: 01, 100, 100";
   EXPECT_EQ(golden("onebit"),
             "4fae9a3f"
             "a200");

@@ -17,6 +17,6 @@ constexpr std::array kCompressors{"identity",     "fp16",
                                   "qsgd:elias",   "qsgd:elias,bucket=8,levels=127",
                                   "terngrad",     "onebit:block=64",
                                   "topk",         "drop",
-                                  "int8:block=16"};
+                                  "int8:block=16", "topk:packed"};
 
 }  // namespace tacit::fuzz

@@ -34,7 +34,7 @@ TEST(CompSkip, ThatNeverSkipsIsTheCompressedMeanWithErrorFeedbackOnBothSides) {
   for (const int ranks : {2, 3}) {
     ReplicaCase c{.strategy = "compskip:skip=never,server_skip=never",
                   .ranks = ranks,
-                  .compress = "topk:ratio=0.1,ef,min=0,via=scatter"};
+                  .compress = "topk:ratio=0.1,answer=1,ef,min=0,via=scatter"};
     c.lr = [](std::int64_t t) { return t < 7 ? 0.1F : t < 14 ? 0.01F : 0.03F; };
     const Weights ours = run_replicas(c);
     c.strategy = "ssgd";

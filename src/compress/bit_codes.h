@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elias omega codes (P. Elias, "Universal codeword sets and representations of the integers", IEEE Trans. Inf. Theory
-// 21, 1975) and the bits they are made of, highest first.
+// Numbers as few bits, highest first: Elias omega codes (P. Elias, "Universal codeword sets and representations of the
+// integers", IEEE Trans. Inf. Theory 21, 1975) and Rice codes (R. F. Rice, "Some practical universal noiseless coding
+// techniques", JPL Publication 79-22, 1979).
 #pragma once
 
 #include <array>
@@ -28,6 +29,14 @@ class BitWriter {
     for (; k > 1; k = static_cast<std::uint32_t>(std::bit_width(k)) - 1) groups[count++] = k;
     while (count-- > 0) put(groups[count], static_cast<int>(std::bit_width(groups[count])));
     put(0, 1);
+  }
+  // k / 2^low ones and a zero, then the low digits: short where k is about 2^low.
+  void rice(std::uint32_t k, int low) {
+    std::uint32_t ones = k >> low;
+    for (; ones >= 32; ones -= 32) put(~0U, 32);
+    put((1U << ones) - 1, static_cast<int>(ones));
+    put(0, 1);
+    put(k & ((1U << low) - 1), low);
   }
   // The bytes written, the last one filled up with zeros.
   std::size_t finish() {
@@ -67,6 +76,12 @@ class BitReader {
       for (std::uint32_t i = 0; i < k; ++i) next = next << 1U | bit();
       k = next;
     }
+    return k;
+  }
+  std::uint32_t rice(int low) {
+    std::uint32_t k = 0;
+    while (bit() == 1) ++k;
+    for (int i = 0; i < low; ++i) k = k << 1U | bit();
     return k;
   }
   std::size_t bytes_read() const { return (at_ + 7) / 8; }
