@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::int64_t kNothingGiven = -1;
 
+// Call::method: a rank has come to a sum; otherwise the round in which the news was sent, from 1, and 0 by our own trainer.
+constexpr std::uint32_t kHere = 0xFFFFFFFFU;
+
 // Where this rank is among those that live.
 int place_in(const std::vector<int>& living, int rank) {
   return static_cast<int>(std::find(living.begin(), living.end(), rank) - living.begin());
@@ -37,6 +40,7 @@ GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView 
       patience_(patience),
       clock_(tasks.clock()),
       like_(x),
+      returned_(clock_.now()),
       board_(comm, tasks, service, x),
       orders_(tasks),
       sums_(tasks),
@@ -49,32 +53,51 @@ GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop, 0}); }
 
 std::vector<int> GroupSums::group(std::int64_t number) const {
   const std::vector<int> living = comm_.living();
-  std::vector<int> members = groups_(place_in(living, comm_.rank()), static_cast<int>(living.size()), number);
+  const int place = place_in(living, comm_.rank());
+  if (place == static_cast<int>(living.size()))  // in virtual time a trainer learns that it has crashed like anyone else
+    throw PeerLost(comm_.rank(), comm_.rank(), "it is in no group any more");
+  std::vector<int> members = groups_(place, static_cast<int>(living.size()), number);
   for (int& each : members) each = living[static_cast<std::size_t>(each)];
   return members;
 }
 
-// On the agent's task. call.method is the round in which it was sent, from 1; 0: by our own trainer.
+// Where ranks may be lost, those that the lost one would have told come to the sum themselves.
+void GroupSums::post(int peer, std::uint32_t method, std::int64_t number) {
+  try {
+    comm_.post(peer, service_, {comm_.rank(), method, number, {}});
+  } catch (const PeerLost&) {
+    if (!comm_.survives()) throw;
+  }
+}
+
+// On the agent's task.
 void GroupSums::hear(const Call& call) {
-  if (call.step < news_.number) return;  // the newer one is told to all, and activates the older too
+  if (call.method == kHere) return count_in(call.step);
+  tell(call.step, static_cast<int>(call.method));
+}
+
+void GroupSums::tell(std::int64_t number, int first_round) {
+  if (number < news_.number) return;  // the newer one is told to all, and activates the older too
   const std::vector<int> living = comm_.living();
   const auto n = static_cast<int>(living.size());
   int rounds = 0;
   while ((1 << rounds) < n) ++rounds;
-  if (call.step > news_.number) {
-    news_ = {call.step, rounds};
-    orders_.put({Order::Kind::kRun, call.step});
+  if (number > news_.number) {
+    news_ = {number, rounds};
+    here_.erase(here_.begin(), here_.upper_bound(number));
+    orders_.put({Order::Kind::kRun, number});
   }
   const int place = place_in(living, comm_.rank());
-  for (int round = static_cast<int>(call.method); round < news_.told_from; ++round) {
+  for (int round = first_round; round < news_.told_from; ++round) {
     const int peer = living[static_cast<std::size_t>((place + (1 << round)) % n)];
-    try {
-      comm_.post(peer, service_, {comm_.rank(), static_cast<std::uint32_t>(round) + 1, call.step, {}});
-    } catch (const PeerLost&) {
-      if (!comm_.survives()) throw;  // else those it would have told come to the sum themselves
-    }
+    post(peer, static_cast<std::uint32_t>(round) + 1, number);
   }
-  news_.told_from = std::min(news_.told_from, static_cast<int>(call.method));
+  news_.told_from = std::min(news_.told_from, first_round);
+}
+
+void GroupSums::count_in(std::int64_t number) {
+  if (number <= news_.number) return;
+  if (++here_[number] == comm_.size()) tell(number, 0);
 }
 
 // On the background task.
@@ -113,14 +136,16 @@ std::unique_ptr<Buffer> GroupSums::blank() {
   return memory ? std::move(memory) : std::make_unique<Buffer>(like_);
 }
 
-// A sum that another rank activates ends the patience. One late step, such as a straggler's, does not change the pace much.
+// One late step, such as a straggler's, does not change the pace much.
 GroupSums::Sum GroupSums::activate(std::int64_t number) {
   const Seconds took = clock_.now() - returned_;
-  pace_ = number == 0 || pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
-  if (patience_ > 0)
+  pace_ = pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
+  if (patience_ > 0) {
+    post(static_cast<int>(number % comm_.size()), kHere, number);
     if (auto sum = sums_.get_until(clock_.now() + patience_ * pace_)) return std::move(*sum);
+  }
   orders_.put({Order::Kind::kRun, number});
-  comm_.post(comm_.rank(), service_, {comm_.rank(), 0, number, {}});
+  post(comm_.rank(), 0, number);
   return sums_.get();
 }
 
@@ -186,6 +211,7 @@ void GroupSums::load(StateReader& state) {
   board_.publish(given->view(), version);
   spare_.put(std::move(given));
   orders_.put({Order::Kind::kBeginAt, number_});
+  returned_ = clock_.now();
   comm_.barrier();  // nobody activates a sum before all know which one is next
 }
 

@@ -12,6 +12,7 @@
 //             local for S = 1 (tests/strategies/wagma_test.cc).
 // Differs     any P: topology/groups.h. The group average moves whole vectors by the best algorithm for their size, not by
 //             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
+//             The first waits a little for those who come a moment later (patience; 0 as in the paper).
 //             t is the version of the group average, so that the learning rate is keyed to it. Momentum stays local.
 #include <algorithm>
 #include <memory>
@@ -107,12 +108,12 @@ StrategyInfo wagma_info() {
   return {"wagma",
           "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
           "`period` "
-          "steps (options: group, period=10, patience=0)",
+          "steps (options: group, period=10, patience=0.25)",
           "arXiv:2005.00124",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             const int group = checked_group(options, ranks);
             const auto period = options.integer("period", 10, 1, 1'000'000'000);
-            return std::make_unique<Wagma>(group, period, options.number("patience", 0, 0, 1));
+            return std::make_unique<Wagma>(group, period, options.number("patience", 0.25, 0, 1));
           },
           Sends::kNotCompressed,
           /*asynchronous=*/true,

@@ -85,17 +85,18 @@ TEST(Wagma, ALateRankKeepsItsStepWithTheWeightOfOneMore) {
 // Virtual time, not the machine's.
 TEST(Wagma, NobodyWaitsForAStragglerBetweenGlobalMeans) {
   NEEDS_SIMULATOR;
-  for (const int ranks : {4, 7}) {
-    Cluster cluster = cluster_of(ranks);
-    cluster.stragglers.push_back({.ranks = {ranks - 1}, .factor = 5});
+  for (const double patience : {0.0, 0.25}) {
+    constexpr int kRanks = 7;
+    Cluster cluster = cluster_of(kRanks);
+    cluster.stragglers.push_back({.ranks = {kRanks - 1}, .factor = 5});
     simulate(cluster, [&](Process& me) {
-      FewNumbers r(me, "wagma:period=10");
+      FewNumbers r(me, "wagma:period=10,patience=" + std::to_string(patience));
       me.control().barrier();
       const Seconds start = me.tasks().clock().now();
       for (std::int64_t t = 0; t < 9; ++t) r.step(t);
-      // 9 gradients of 10 ms, and per average the news and a few messages of 100 us.
-      if (me.rank() != ranks - 1) {
-        EXPECT_LT((me.tasks().clock().now() - start).count(), 0.09 + 9 * 0.002);
+      // 9 gradients of 10 ms, and per average the patience, the news and a few messages of 100 us.
+      if (me.rank() != kRanks - 1) {
+        EXPECT_LT((me.tasks().clock().now() - start).count(), 9 * (0.01 + patience * 0.01 + 0.002));
       }
       r.step(9);
       EXPECT_GT((me.tasks().clock().now() - start).count(), 0.499);
@@ -104,22 +105,44 @@ TEST(Wagma, NobodyWaitsForAStragglerBetweenGlobalMeans) {
   }
 }
 
+// Rank i comes i ms late, where a step takes 10 ms.
+TEST(Wagma, PatienceLetsInWhoComesAMomentLaterAndEndsWhenAllHaveCome) {
+  NEEDS_SIMULATOR;
+  for (const bool patient : {true, false})
+    simulate(cluster_of(4), [&](Process& me) {
+      FewNumbers r(me, std::string("wagma:group=4,patience=") + (patient ? "0.9" : "0") + kOnlyGroups);
+      me.control().barrier();
+      const Seconds start = me.tasks().clock().now();
+      me.tasks().clock().sleep(Seconds(0.001 * me.rank()));
+      r.step(0);
+      if (patient) {
+        EXPECT_FLOAT_EQ(r.x(), (1.0F + 2.0F + 3.0F + 4.0F) / 4);
+        EXPECT_LT((me.tasks().clock().now() - start).count(), 0.010 + 0.003 + 0.002);
+      } else {
+        EXPECT_FLOAT_EQ(r.x(), me.rank() == 0 ? 1.0F / 4 : (1.0F + static_cast<float>(me.rank() + 1)) / 5);
+      }
+      r.strategy->finish(r.worker);
+    });
+}
+
 TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
   NEEDS_SIMULATOR;
   constexpr std::uint64_t kModel = 4 * 1000;  // small: recursive doubling, log2 of whole models
   // 4 ranks in groups of 2: a group step sends one model per rank, and each rank tells both others that it must.
-  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * 4 * (kModel + 2 * 32));
-  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000", 6, 1000), 6 * 4 * (2 * kModel + 2 * 32));
-  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=3", 6, 1000),
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000,patience=0", 6, 1000), 6 * 4 * (kModel + 2 * 32));
+  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000,patience=0", 6, 1000), 6 * 4 * (2 * kModel + 2 * 32));
+  // With patience three tell the fourth that they have come, which tells all of them that all have.
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * (4 * kModel + 3 * 32 + 3 * 32));
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=3,patience=0", 6, 1000),
             4 * 4 * (kModel + 2 * 32) + 2 * 4 * 2 * kModel);
   // Large ones are cut: 2 (S-1)/S of a model per rank.
   constexpr std::uint64_t kLarge = std::uint64_t{4} * 60000;
-  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000", 2, 60000), 2 * 4 * (2 * kLarge * 3 / 4 + 2 * 32));
+  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000,patience=0", 2, 60000), 2 * 4 * (2 * kLarge * 3 / 4 + 2 * 32));
 }
 
 TEST(Wagma, AResumedRunGivesTheSameBits) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100"})
+  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100", "wagma:patience=0"})
     expect_resume(cluster_of(5), spec);
 }
 
@@ -138,6 +161,7 @@ TEST(Wagma, RefusesAGroupLargerThanTheWorldAndSenselessNumbers) {
   EXPECT_NE(made("wagma:group=5", 4).find("give 1 to 4"), std::string::npos);
   EXPECT_NE(made("wagma:group=2", 1).find("1 worker"), std::string::npos);
   EXPECT_NE(made("wagma:group=0", 4).find("group"), std::string::npos);
+  EXPECT_NE(made("wagma:patience=2", 4).find("patience"), std::string::npos);
   EXPECT_NE(made("wagma:period=0", 4).find("period"), std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@ namespace tacit {
 // Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
 //             tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
 //             messages at most, however many ranks came first at the same time.
+// Patience    who comes first may wait a while before it activates a sum, so that those who come a moment later are in it too.
+//             It tells a rank that is another one for every sum; when all have come, that one activates it at once.
 // Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank reads
 //             the newest vectors of its group off their boards. No rank needs to know what another one believes about who is
 //             alive, which ranks learn at different times.
@@ -34,8 +37,8 @@ class GroupSums {
   // The places of [0, n) that sum number `number` adds, `place` among them, ascending; alike on all ranks.
   using Groups = std::function<std::vector<int>(int place, int n, std::int64_t number)>;
 
-  // `service` and the number after it are taken. x is given to sums until the first give(). `patience` is how long a rank that
-  // comes first waits for others before it activates a sum, as a share of the time between its own two sums.
+  // `service` and the number after it are taken. x is given to sums until the first next(). `patience` is the longest that a
+  // rank waits for others before it activates a sum, as a share of the time between its own two sums.
   GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups, double patience);
   ~GroupSums();
   GroupSums(const GroupSums&) = delete;
@@ -73,7 +76,10 @@ class GroupSums {
 
   std::vector<int> group(std::int64_t number) const;
   Sum activate(std::int64_t number);
+  void post(int peer, std::uint32_t method, std::int64_t number);
   void hear(const Call& call);
+  void tell(std::int64_t number, int first_round);
+  void count_in(std::int64_t number);
   void run(Comm& behind);
   Sum sum(Comm& behind, std::int64_t number);
   Sum read_boards(std::int64_t number, FloatView x);
@@ -87,13 +93,14 @@ class GroupSums {
   const FloatView like_;
   std::int64_t number_ = 0;  // of the next sum
   bool reading_ = false;     // a rank was lost: boards in place of sums
-  Seconds returned_{0};      // when next() last did
-  Seconds pace_{0};  // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
-  Board board_;      // what this rank gave last, with the number of its sum
+  Seconds returned_;         // when next() last did
+  Seconds pace_{0};          // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
+  Board board_;              // what this rank gave last, with the number of its sum
   Channel<Order> orders_;
   Channel<Sum> sums_;
   Channel<std::unique_ptr<Buffer>> spare_;
   News news_;                         // the agent's
+  std::map<std::int64_t, int> here_;  // likewise: how many have come to a sum that is not activated yet
   std::unique_ptr<Agent> agent_;      // after what it uses
   std::unique_ptr<Pending> running_;  // likewise; run()
 };
