@@ -26,7 +26,7 @@ namespace tacit {
 namespace {
 
 constexpr const char* kName = "compskip";
-constexpr const char* kDefaultCompressor = "topk:ratio=0.011";
+constexpr const char* kDefaultCompressor = "topk:ratio=0.05,packed,min=0";
 
 struct Sides {
   std::optional<Compression> up;  // not said: kDefaultCompressor
@@ -109,8 +109,7 @@ std::optional<Compression> read_compressor(OptionReader& options, const std::str
 
 StrategyInfo compskip_info() {
   return {kName,
-          "compressed and skipped updates, both ways (options: up, down, skip=period:2, "
-          "server_skip=never, limit=16, "
+          "compressed and skipped updates, both ways (options: up, down, skip=period:2, server_skip, limit=16, "
           "stagger)",
           "10.1109/ACCESS.2023.3315331",
           [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
@@ -118,10 +117,11 @@ StrategyInfo compskip_info() {
             Sides sides;
             sides.up = read_compressor(options, "up");
             sides.down = read_compressor(options, "down");
-            sides.skip = SkipSchedule::parse("skip", options.text("skip", "period:2"), limit);
-            sides.server_skip =
-                SkipSchedule::parse("server_skip", options.text("server_skip", "never"), limit);
-            sides.stagger = options.flag("stagger", true);
+            const std::string skip = options.text("skip", "period:2");
+            sides.skip = SkipSchedule::parse("skip", skip, limit);
+            sides.server_skip = SkipSchedule::parse("server_skip", options.text("server_skip", skip), limit);
+            // Whoever speaks when the servers do not is only heard later.
+            sides.stagger = options.flag("stagger", !sides.skip.same_period(sides.server_skip));
             return std::make_unique<CompSkip>(std::move(sides));
           },
           Sends::kBothWays};

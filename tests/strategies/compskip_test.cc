@@ -213,6 +213,27 @@ TEST(CompSkip, WhoIsKnownToBeSilentSendsNoMessage) {
   EXPECT_EQ(messages("skip=magnitude:1000000,server_skip=period:12"), Counts(3, 2 * (12 + 1)));
 }
 
+// In the first steps of 3 ranks: workers take turns, unless the servers speak at that step only.
+TEST(CompSkip, WorkersTakeTurnsUnlessTheServersHaveTheSamePeriod) {
+  const auto up = [](const std::string& options, std::int64_t steps) {
+    std::vector<std::uint64_t> all(3);
+    with_replicas({.strategy = "compskip:" + options, .ranks = 3}, [&](Replica& r, Strategy& s) {
+      const std::uint64_t before = r.comm().ledger().sent(Tag::Lane::kTrain).messages;
+      take_steps(r, s, 0, steps);
+      all[static_cast<std::size_t>(r.rank())] = r.comm().ledger().sent(Tag::Lane::kTrain).messages - before;
+      s.finish(r);
+    });
+    return all;
+  };
+  using Counts = std::vector<std::uint64_t>;
+  EXPECT_EQ(up("skip=period:3,server_skip=period:8", 1), (Counts{0, 0, 2}));
+  EXPECT_EQ(up("skip=period:3,server_skip=period:8", 2), (Counts{0, 2, 2}));
+  EXPECT_EQ(up("skip=period:3,server_skip=period:8,stagger=no", 2), (Counts{0, 0, 0}));
+  EXPECT_EQ(up("skip=period:3", 2), (Counts{0, 0, 0})) << "the servers skip as the workers do, if nothing is said";
+  EXPECT_EQ(up("skip=period:3,stagger", 2), (Counts{0, 2, 2}));
+  EXPECT_EQ(up("skip=period:3", 3), Counts(3, 2 + 2));
+}
+
 TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
   const auto spoken =
       [](const std::string& options) {  // by 2 workers in 200 steps; the servers speak in every one

@@ -29,6 +29,9 @@ class SkipSchedule {
   Speakers at(std::int64_t t, int ranks, std::uint64_t seed, Whose whose);
 
   bool draws() const { return kind_ == Kind::kRandom; }  // whether seeds matter
+  bool same_period(const SkipSchedule& other) const {
+    return kind_ == Kind::kPeriod && other.kind_ == Kind::kPeriod && period_ == other.period_;
+  }
   void save(StateWriter& state) const;
   void load(StateReader& state);
 
@@ -40,8 +43,8 @@ class SkipSchedule {
   std::int64_t period_ = 1;
   float value_ = 0;  // RHO or THETA
   std::int64_t limit_ = 0;
-  std::vector<std::uint64_t>
-      silent_;          // for how many steps in a row, by rank; magnitude: this rank alone, at 0
+  // For how many steps in a row, by rank; magnitude: this rank alone, at 0.
+  std::vector<std::uint64_t> silent_;
   float one_step_ = 0;  // how much the last step that brought something brought
 };
 
