@@ -132,8 +132,8 @@ class Race final : public Watcher {
   bool interrupted_ = false;
 };
 
-Experiment experiment_of(const Settings& s) {
-  if (!s.experiment.empty()) return read_experiment(s.experiment, s.simulation);
+Experiment experiment_of(const Settings& s, const Given& given) {
+  if (!s.experiment.empty()) return read_experiment(s.experiment, s.simulation, given);
   if (s.simulation.cluster.empty())
     throw InvalidConfig("say --cluster FILE and --strategies, or --experiment FILE");
   Experiment e;
@@ -171,13 +171,13 @@ Comparison comparison_of(const Experiment& e, const std::vector<Entrant>& entran
   return c;
 }
 
-int run(Settings s) {
+int run(Settings s, const Given& given) {
   TrainSettings& training = s.simulation.training;
   if (training.out.empty())
     training.out = s.experiment.empty() ? fs::path("out/compare") : "out" / s.experiment.stem();
   if (s.jobs < 0) throw InvalidConfig(fmt::format("--jobs {} is too few; give 1 or more", s.jobs));
   if (s.jobs == 0) s.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Experiment experiment = experiment_of(s);
+  Experiment experiment = experiment_of(s, given);
   if (!s.seeds.empty()) experiment.seeds = split_seeds(s.seeds);
   if (s.target) experiment.target = s.target;
   std::vector<Entrant> entrants = entrants_of(experiment);
@@ -221,7 +221,8 @@ void add_compare(CLI::App& app, Action& action) {
       compare->add_option("--strategies", s->strategies, "What to compare: names with commas between them");
   auto* experiment =
       compare->add_option("--experiment", s->experiment,
-                          "File that says what to compare, on which cluster and with which options");
+                          "File that says what to compare, on which cluster and with which options, where none "
+                          "are given here");
   strategies->needs("--cluster");
   experiment->excludes(strategies)->excludes("--cluster");
   compare->add_option("--seeds", s->seeds,
@@ -231,7 +232,8 @@ void add_compare(CLI::App& app, Action& action) {
       "Test accuracy, between 0 and 1, whose time is wanted; runs are evaluated every 20 steps "
       "then, or as --evaluate-every says");
   compare->add_option("--jobs", s->jobs, "Runs at a time (0: one per core)");
-  compare->callback([=, &action] { action = [=] { return run(*s); }; });
+  const Given given = [compare](const std::string& option) { return compare->count(option) > 0; };
+  compare->callback([=, &action] { action = [=] { return run(*s, given); }; });
 }
 
 }  // namespace tacit::cli

@@ -44,16 +44,32 @@ Contender read_contender(sim::Table& run) {
   return c;
 }
 
-void read_training(sim::Table& file, TrainSettings& s) {
-  s.model = file.text("model", s.model);
-  s.data = file.text("data", s.data);
-  s.train.epochs = file.integer("epochs", static_cast<int>(s.train.epochs));
-  s.train.steps = file.integer("steps", static_cast<int>(s.train.steps));
-  s.train.batch = file.integer("batch", static_cast<int>(s.train.batch));
-  s.train.lr = file.number("lr", s.train.lr);
-  s.train.schedule = file.text("schedule", s.train.schedule);
-  s.train.optimizer = file.text("optimizer", s.train.optimizer);
-  s.train.evaluate_every = file.integer("evaluate_every", static_cast<int>(s.train.evaluate_every));
+// What the user gave as an option stays.
+void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
+  const auto text = [&](const char* key, const char* option, std::string& value) {
+    std::string said = file.text(key, value);
+    if (!given(option)) value = std::move(said);
+  };
+  const auto integer = [&](const char* key, const char* option, std::int64_t& value) {
+    const int said = file.integer(key, static_cast<int>(value));
+    if (!given(option)) value = said;
+  };
+  text("model", "--model", s.model);
+  text("data", "--data", s.data);
+  const bool how_long = given("--epochs") || given("--steps");
+  std::int64_t epochs = s.train.epochs;
+  std::int64_t steps = s.train.steps;
+  integer("epochs", "--epochs", epochs);
+  integer("steps", "--steps", steps);
+  if (!how_long) {
+    s.train.epochs = epochs;
+    s.train.steps = steps;
+  }
+  integer("batch", "--batch", s.train.batch);
+  if (const double lr = file.number("lr", s.train.lr); !given("--lr")) s.train.lr = lr;
+  text("schedule", "--schedule", s.train.schedule);
+  text("optimizer", "--optimizer", s.train.optimizer);
+  integer("evaluate_every", "--evaluate-every", s.train.evaluate_every);
 }
 
 SimulateSettings settings_of(const Experiment& e, const Contender& c, int workers, std::uint64_t seed) {
@@ -104,7 +120,7 @@ std::vector<std::uint64_t> split_seeds(const std::string& text) {
   return all;
 }
 
-Experiment read_experiment(const fs::path& file, const SimulateSettings& base) {
+Experiment read_experiment(const fs::path& file, const SimulateSettings& base, const Given& given) {
   const toml::value root = sim::parse_toml(file, "experiment", "experiments/slow-network.toml");
   sim::Table table(root, file.string() + ": ");
   Experiment e;
@@ -112,7 +128,8 @@ Experiment read_experiment(const fs::path& file, const SimulateSettings& base) {
   e.title = table.text("title", file.stem().string());
   e.base.cluster = file.parent_path() / table.text("cluster", "");
   e.workers = table.integers("workers");
-  read_training(table, e.base.training);
+  if (base.workers) e.workers.clear();
+  read_training(table, given, e.base.training);
   for (const int seed : table.integers("seeds")) e.seeds.push_back(static_cast<std::uint64_t>(seed));
   if (e.seeds.empty()) e.seeds = {base.training.train.seed};
   if (const double target = table.number("target", 0); target != 0) e.target = target;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +36,11 @@ struct Experiment {
 std::vector<std::string> split_strategies(const std::string& text);
 std::vector<std::uint64_t> split_seeds(const std::string& text);
 
-// Reads an experiment file (docs/simulator.md) over the settings in `base`. Throws InvalidConfig.
-Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base);
+// Whether the user gave an option such as "--epochs".
+using Given = std::function<bool(const std::string& option)>;
+
+// Reads an experiment file (docs/simulator.md) under the settings in `base`: what the user gave stays. Throws InvalidConfig.
+Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base, const Given& given);
 
 // One simulation of an experiment.
 struct Trial {

@@ -10,6 +10,7 @@
 #include "cli/training.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
+#include "tacit/strategies/builtin.h"
 #include "tacit/train/cost.h"
 
 namespace tacit::cli {
@@ -64,6 +65,10 @@ Cluster check(const SimulateSettings& s) {
         "--cost-only has no gradients that " + s.training.train.compress +
         " could compress, and what it sends can depend on them; leave out one of --cost-only and "
         "--compress");
+  const StrategyInfo& strategy = builtin_strategies().find(s.training.train.strategy);
+  if (s.cost_only && strategy.sends == Sends::kBothWays)
+    throw InvalidConfig("--cost-only has no gradients that " + strategy.name +
+                        " could compress; leave one of the two out");
   if (s.cost_only) parameters_of(s);
   Cluster cluster = read_cluster(s.cluster, s.workers);
   if (!s.step_time) return cluster;

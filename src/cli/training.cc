@@ -220,9 +220,12 @@ class Run {
         // Who reports has all accounts; what it noticed of losses is in its own alone.
         reports_ = all.front().rank == me.rank();
         if (!reports_) return;
+        add_losses(me.control(), mine);  // also of those that were lost after their last step
         all.front().lost = mine.lost;
         reports = std::move(all);
       });
+      if (std::none_of(reports.begin(), reports.end(), [](const RankReport& r) { return r.finished; }))
+        throw PeerLost(0, 0, "every worker crashed, as the cluster file says, and nobody is left to finish");
       // Ranks that were lost did not finish.
       std::erase_if(reports, [&](const RankReport& r) { return world_.one_process() && !r.finished; });
     } catch (const std::exception& error) {

@@ -111,7 +111,7 @@ void GroupSums::run(Comm& behind) {
       try {
         sums_.put(sum(behind, next));
       } catch (...) {
-        return sums_.put({nullptr, 0, false, std::current_exception()});
+        return sums_.put({.number = next, .error = std::current_exception()});
       }
     }
   }
@@ -125,7 +125,7 @@ GroupSums::Sum GroupSums::sum(Comm& behind, std::int64_t number) {
       throw PeerLost(comm_.rank(), static_cast<int>(i), "groups are made without it from now on");
   const std::vector<int> members = group(number);
   const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
-  Sum sum{blank(), static_cast<int>(members.size()), given->version == number};
+  Sum sum{number, blank(), static_cast<int>(members.size()), given->version == number};
   sum.x->take(given->x.view());
   behind.sum_among(members, static_cast<std::uint32_t>(number), sum.x->view());
   return sum;
@@ -136,35 +136,44 @@ std::unique_ptr<Buffer> GroupSums::blank() {
   return memory ? std::move(memory) : std::make_unique<Buffer>(like_);
 }
 
-// One late step, such as a straggler's, does not change the pace much.
-GroupSums::Sum GroupSums::activate(std::int64_t number) {
+void GroupSums::take(Sum sum) {
+  if (newest_.x) spare_.put(std::move(newest_.x));
+  newest_ = std::move(sum);
+}
+
+// Until newest_ is that sum, a newer one or an error.
+void GroupSums::await(std::int64_t number) {
+  // One late step, such as a straggler's, does not change the pace much.
   const Seconds took = clock_.now() - returned_;
   pace_ = pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
+  while (auto sum = sums_.try_get()) take(std::move(*sum));
+  if (newest_.error || newest_.number >= number) return;
   if (patience_ > 0) {
     post(static_cast<int>(number % comm_.size()), kHere, number);
-    if (auto sum = sums_.get_until(clock_.now() + patience_ * pace_)) return std::move(*sum);
+    if (auto sum = sums_.get_until(clock_.now() + patience_ * pace_)) return take(std::move(*sum));
   }
   orders_.put({Order::Kind::kRun, number});
   post(comm_.rank(), 0, number);
-  return sums_.get();
+  take(sums_.get());
 }
 
-GroupSums::Sum GroupSums::next(FloatView x) {
+const GroupSums::Sum& GroupSums::next(FloatView x) {
   const std::int64_t number = number_++;
   board_.publish(x, number);
   if (!reading_) {
-    Sum sum = activate(number);
+    await(number);
     returned_ = clock_.now();
-    if (!sum.error) return sum;
-    if (!comm_.survives() || !is_loss(sum.error)) std::rethrow_exception(sum.error);
+    if (!newest_.error) return newest_;
+    if (!comm_.survives() || !is_loss(newest_.error)) std::rethrow_exception(newest_.error);
     reading_ = true;
   }
-  return read_boards(number, x);
+  read_boards(number, x);
+  return newest_;
 }
 
-GroupSums::Sum GroupSums::read_boards(std::int64_t number, FloatView x) {
-  Sum sum{blank(), 1, true};
-  sum.x->take(x);
+void GroupSums::read_boards(std::int64_t number, FloatView x) {
+  take({number, blank(), 1, true});
+  newest_.x->take(x);
   std::unique_ptr<Buffer> theirs = blank();
   for (const int peer : group(number)) {
     if (peer == comm_.rank()) continue;
@@ -173,14 +182,11 @@ GroupSums::Sum GroupSums::read_boards(std::int64_t number, FloatView x) {
     } catch (const PeerLost&) {
       continue;  // the next group is made without it
     }
-    kernels::add(theirs->view(), sum.x->view());
-    ++sum.members;
+    kernels::add(theirs->view(), newest_.x->view());
+    ++newest_.members;
   }
   spare_.put(std::move(theirs));
-  return sum;
 }
-
-void GroupSums::recycle(Sum sum) { spare_.put(std::move(sum.x)); }
 
 void GroupSums::refresh(ConstFloatView x) {
   board_.publish(x, kNothingGiven);

@@ -58,6 +58,7 @@ void PushSum::save(StateWriter& state) {
   const bool returned = errand_.out() && !errand_.end();  // to a rank that was lost
   comm_.barrier();                                        // every letter is in its box
   std::unique_ptr<Letterbox::Letters> letters = box_.take();
+  comm_.barrier();  // nobody's next letter is among them
   if (!letters) letters = box_.blank();
   if (returned && rule_ == Rule::kWeighted) {
     letters->count++ == 0 ? letters->sum.take(out_.view()) : kernels::add(out_.view(), letters->sum.view());
@@ -76,9 +77,11 @@ void PushSum::load(StateReader& state) {
   std::unique_ptr<Letterbox::Letters> letters = box_.blank();
   letters->count = static_cast<std::int64_t>(state.number("push_sum.letters"));
   letters->weight = std::bit_cast<double>(state.number("push_sum.letters_weight"));
-  if (letters->count == 0) return;
-  state.read("push_sum.letters_sum", letters->sum.view());
-  box_.put_back(std::move(letters));
+  if (letters->count > 0) {
+    state.read("push_sum.letters_sum", letters->sum.view());
+    box_.put_back(std::move(letters));
+  }
+  comm_.barrier();  // nobody's next letter comes before these are back
 }
 
 }  // namespace tacit

@@ -129,7 +129,7 @@ namespace {
 
 class MeanRule final : public ShardRule {
  public:
-  MeanRule(int ranks, std::size_t count) : rounds_(ranks, count) {}
+  MeanRule(int ranks, FloatView shard) : rounds_(ranks, shard) {}
 
   void push(int from, std::int64_t step, ConstFloatView x) override {
     if (rounds_.add(from, step, x)) answered_ = step;
@@ -145,8 +145,8 @@ class MeanRule final : public ShardRule {
 
 }  // namespace
 
-std::unique_ptr<ShardRule> make_mean_rule(int ranks, std::size_t count) {
-  return std::make_unique<MeanRule>(ranks, count);
+std::unique_ptr<ShardRule> make_mean_rule(int ranks, FloatView shard) {
+  return std::make_unique<MeanRule>(ranks, shard);
 }
 
 }  // namespace tacit

@@ -95,6 +95,8 @@ void Star::on_ask(int head, std::int64_t number) {
 }
 
 void Star::on_result(std::int64_t number, ConstBytes result) {
+  // Not all may have joined it yet; for those its owner is asked again.
+  std::erase_if(asked_by_us_, [&](const auto& asked) { return asked.second == number; });
   for (auto at = joins_.begin(); at != joins_.end();) {
     if (at->second.number != number) {
       ++at;

@@ -44,7 +44,10 @@ class SurvivingComm final : public Comm {
     together({StarOp::Kind::kSlices}, bytes_of(x), [&] { plain_->all_gather(x); });
   }
   void broadcast(Bytes x, int root) override {
-    together({StarOp::Kind::kFrom, root}, x, [&] { plain_->broadcast(x, root); });
+    together({StarOp::Kind::kFrom, root}, x, [&] {
+      plain_->broadcast(x, root);
+      plain_->barrier();  // the root could be several broadcasts ahead, and the star remembers the last result only
+    });
   }
   void barrier() override {
     together({StarOp::Kind::kSum}, {}, [&] { plain_->barrier(); });

@@ -116,7 +116,7 @@ class TwoWayMean::Impl {
     memory_.save(state);
     state.write("two_way.shard", std::uint64_t{owned_.offset});
     state.write("two_way.shard_values", std::uint64_t{owned_.count});
-    if (server_) server_->save(state);
+    if (owned_.count > 0) server_->save(state);
   }
   void load(StateReader& state) {
     memory_.load(state);

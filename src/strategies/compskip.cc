@@ -48,9 +48,6 @@ class CompSkip final : public Strategy {
   }
 
   void start(Worker& w) override {
-    if (Phantom::holds(w.params().data()))
-      throw InvalidConfig(std::string(kName) +
-                          " compresses what is there, and --cost-only has nothing; leave it out");
     Strategy::start(w);
     const Compression up = s_.up ? *s_.up : Compression::parse(kDefaultCompressor);
     mean_.emplace(up, s_.down ? *s_.down : up, w.tensors(), w.size());

@@ -35,6 +35,7 @@ class PullGossip final : public Strategy {
     Strategy::start(w);
     y_.emplace(w.params());
     board_.emplace(w.comm(), w.tasks(), kService, w.params());
+    comm_ = &w.comm();
   }
 
   void step(Worker& w) override {
@@ -73,6 +74,7 @@ class PullGossip final : public Strategy {
     board_->publish(y_->view(), -1);
     ready_ = state.number("gossip.ready") != 0;
     state.read("gossip.y", y_->view());
+    comm_->barrier();  // nobody reads a board that still has the weights of the start
   }
 
  private:
@@ -85,9 +87,9 @@ class PullGossip final : public Strategy {
   bool apart_ = true;  // until finish
   mutable std::optional<Buffer> y_;
   mutable bool ready_ = false;  // y is there and not yet in x
+  Comm* comm_ = nullptr;  // from start on
   std::optional<Board> board_;
-  mutable Errand
-      pull_;  // last: it ends before what it uses goes away; mutable: a state is saved when it is back
+  mutable Errand pull_;  // last: it ends before what it uses; mutable: a state is saved when it is back
 };
 
 class PushGossip final : public Strategy {

@@ -38,7 +38,7 @@ class Ssgd final : public Strategy {
     if (how_) compressed_.emplace(*how_, w.tensors(), w.rows());
     if (servers_ > 0)
       shards_.emplace(w.comm(), servers_, w.params().size(),
-                      [&](Slice part) { return make_mean_rule(w.size(), part.count); });
+                      [&](Slice part) { return make_mean_rule(w.size(), tacit::part(w.params(), part)); });
   }
 
   void step(Worker& w) override {

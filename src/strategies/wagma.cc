@@ -12,15 +12,18 @@
 //             local for S = 1 (tests/strategies/wagma_test.cc).
 // Differs     any P: topology/groups.h. The group average moves whole vectors by the best algorithm for their size, not by
 //             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
-//             The first waits a little for those who come a moment later (patience; 0 as in the paper).
-//             t is the version of the group average, so that the learning rate is keyed to it. Momentum stays local.
+//             The first waits a little for those who come a moment later (patience; 0 as in the paper). A rank that is late
+//             by several averages takes the newest, as the released program does, whose receive buffer has one place.
+//             late=add is not in the paper. Momentum stays local.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "tacit/collectives/group_sums.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
@@ -31,25 +34,33 @@ namespace {
 
 constexpr std::uint32_t kService = 3;  // and 4
 
+struct WagmaOptions {
+  int group;
+  std::int64_t period;
+  double patience;
+  bool add_late;  // late=add
+};
+
 class Wagma final : public Strategy {
  public:
-  Wagma(int group, std::int64_t period, double patience)
-      : group_(group), period_(period), patience_(patience) {}
+  explicit Wagma(const WagmaOptions& options) : o_(options) {}
 
   void start(Worker& w) override {
     Strategy::start(w);
-    if (group_ == 1) return;
+    if (o_.group == 1) return;
+    if (o_.add_late) before_.assign(w.params());
     sums_.emplace(
         w.comm(), w.tasks(), kService, w.params(),
-        [s = group_](int place, int n, std::int64_t t) {
+        [s = o_.group](int place, int n, std::int64_t t) {
           return groups::group_of(place, n, std::min(s, n), t);
         },
-        patience_);
+        o_.patience);
   }
 
   void step(Worker& w) override {
+    if (o_.add_late && sums_) before_.take(w.params());
     w.apply(w.gradient());  // W' = W_t + U(g)
-    apart_ = (w.t() + 1) % period_ != 0;
+    apart_ = (w.t() + 1) % o_.period != 0;
     if (!apart_) w.comm().mean(w.params());  // W_{t+1} = 1/P sum W'
     if (!sums_) return;
     apart_ ? average_group(w.params()) : sums_->refresh(w.params());
@@ -75,20 +86,22 @@ class Wagma final : public Strategy {
 
  private:
   void average_group(FloatView x) {
-    GroupSums::Sum sum = sums_->next(x);
+    const GroupSums::Sum& sum = sums_->next(x);
+    const float share = 1.0F / static_cast<float>(sum.members);
     if (sum.in_time) {
       sum.x->give(x);
-      kernels::scale(1.0F / static_cast<float>(sum.members), x);  // W_{t+1} = Wsum / S
+      kernels::scale(share, x);  // W_{t+1} = Wsum / S
+    } else if (o_.add_late) {
+      kernels::axpy(-1.0F, before_.view(), x);
+      kernels::axpy(share, sum.x->view(), x);  // W_{t+1} = Wsum / S + U(g)
     } else {
       kernels::add(sum.x->view(), x);
       kernels::scale(1.0F / static_cast<float>(sum.members + 1), x);  // W_{t+1} = (Wsum + W') / (S + 1)
     }
-    sums_->recycle(std::move(sum));
   }
 
-  const int group_;
-  const std::int64_t period_;
-  const double patience_;
+  const WagmaOptions o_;
+  Buffer before_;       // W_t, for late=add
   bool apart_ = false;  // whether replicas may differ; the same on every rank
   std::optional<GroupSums> sums_;
 };
@@ -108,12 +121,15 @@ StrategyInfo wagma_info() {
   return {"wagma",
           "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
           "`period` "
-          "steps (options: group, period=10, patience=0.25)",
+          "steps (options: group, period=10, patience=0.25, late=mean)",
           "arXiv:2005.00124",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const int group = checked_group(options, ranks);
-            const auto period = options.integer("period", 10, 1, 1'000'000'000);
-            return std::make_unique<Wagma>(group, period, options.number("patience", 0.25, 0, 1));
+            static const std::array<std::string, 2> kLate{"mean", "add"};
+            const WagmaOptions o{.group = checked_group(options, ranks),
+                                 .period = options.integer("period", 10, 1, 1'000'000'000),
+                                 .patience = options.number("patience", 0.25, 0, 1),
+                                 .add_late = options.choice("late", "mean", kLate) == "add"};
+            return std::make_unique<Wagma>(o);
           },
           Sends::kNotCompressed,
           /*asynchronous=*/true,

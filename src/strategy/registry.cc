@@ -27,6 +27,8 @@ std::string why_not_both_ways(const std::string& strategy, const Compression& ho
            "bf16";
   if (how.route == Route::kGather)
     return strategy + " sends everything over servers, which via=gather does without; leave via out";
+  if (Spec::parse(how.text).options.contains("answer"))
+    return strategy + " has a compressor for the servers' answers; leave answer out and give down=";
   return "";
 }
 

@@ -25,11 +25,7 @@ struct SgdOptions {
 };
 
 Sends what_is_sent(const StrategyRegistry& strategies, const std::string& spec) {
-  const std::string name = Spec::parse(spec).name;
-  const auto all = strategies.all();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const StrategyInfo& info) { return canonical(info.name) == name; });
-  return found == all.end() ? Sends::kNotCompressed : found->sends;
+  return strategies.find(spec).sends;
 }
 
 std::string exact(double value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/rank_report.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -60,6 +61,15 @@ RankReport unpack(ConstBytes bytes) {
   report.sent = packed.sent;
   report.weights_hash = packed.weights_hash;
   return report;
+}
+
+std::size_t add_losses(const Comm& comm, RankReport& report) {
+  const std::size_t before = report.lost.size();
+  for (const Loss& loss : comm.losses())
+    if (std::none_of(report.lost.begin(), report.lost.end(),
+                     [&](const RankLost& each) { return each.rank == loss.rank; }))
+      report.lost.push_back({loss.rank, report.steps, loss.why});
+  return before;
 }
 
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine) {

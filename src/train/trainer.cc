@@ -115,15 +115,8 @@ class RankTrainer {
   // Of several ranks that notice one, the lowest says so.
   bool reports() { return me_.rank() == me_.control().living().front(); }
   void notice_losses() {
-    const std::vector<Loss> losses = me_.control().losses();
-    if (losses.size() == report_.lost.size()) return;
-    for (const Loss& loss : losses) {
-      const bool known = std::any_of(report_.lost.begin(), report_.lost.end(),
-                                     [&](const RankLost& each) { return each.rank == loss.rank; });
-      if (known) continue;
-      report_.lost.push_back({loss.rank, report_.steps, loss.why});
-      if (reports()) job_.observer.on_loss(report_.lost.back());
-    }
+    for (std::size_t i = add_losses(me_.control(), report_); i < report_.lost.size(); ++i)
+      if (reports()) job_.observer.on_loss(report_.lost[i]);
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {

@@ -14,6 +14,12 @@ Departure failure(const std::exception_ptr& error) {
   }
 }
 
+Departure agent_failure(const std::exception_ptr& error) {
+  Departure how = failure(error);
+  if (error && how.culprit == kAnyRank) how.why = "its agent failed: " + how.why;
+  return how;
+}
+
 PeerLost loss(int rank, int gone, const Departure& how, const std::string& wait) {
   const std::string why = how.why + " (" + wait + ")";
   if (how.culprit < 0 || how.culprit == rank || how.culprit == gone) return {rank, gone, why};

@@ -20,6 +20,8 @@ struct WorldPlan {
   TcpOptions tcp;
   std::string key_file;
   int key_descriptor = -1;
+  // Where tacit launch reads whether it may lose this rank; -1: nowhere.
+  int note_descriptor = -1;
 };
 
 // Throws InvalidConfig, with what to change, where the two do not go together.

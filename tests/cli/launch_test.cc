@@ -145,7 +145,7 @@ TEST_F(Launch, PlaintextHasToBeAskedForAndIsNamed) {
 TEST_F(Launch, ARankHasItsOwnDescriptorsAndNoOthers) {
   // ls itself opens one more, the folder.
   const Result r = tacit("launch -n 2 -- sh -c 'echo $(ls /proc/self/fd)' 7</dev/null 9</dev/null");
-  EXPECT_EQ(sorted_lines(r.out), (Strings{"[0] 0 1 2 3 4 5", "[1] 0 1 2 3 4"}));
+  EXPECT_EQ(sorted_lines(r.out), (Strings{"[0] 0 1 2 3 4 5 6", "[1] 0 1 2 3 4 5"}));
 }
 
 TEST_F(Launch, RankZeroListensWhereTheOthersAreSentTo) {

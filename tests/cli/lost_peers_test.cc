@@ -2,6 +2,9 @@
 // Real processes that die, stop or fall behind in the middle of a run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "support/launch.h"
 
 namespace tacit::test {
@@ -96,7 +99,7 @@ class Survivors : public LostPeers, public ::testing::WithParamInterface<const c
     ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
              "' train --model mlp --data synthetic --epochs 8 --batch 8 --out run --strategy " +
              std::string(GetParam()));
-    Running launch(folder(), {"-n", "4", "--may-lose", "1", "--", "./rank"});
+    Running launch(folder(), {"-n", "4", "--", "./rank"});
     pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
     ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
     const std::string name = std::to_string(rank);
@@ -105,7 +108,7 @@ class Survivors : public LostPeers, public ::testing::WithParamInterface<const c
     EXPECT_NE(out().find("[" + reporter + "] status          finished"), std::string::npos) << out() << err();
     EXPECT_NE(out().find("rank " + name + " was lost at step "), std::string::npos) << out();
     EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
-    EXPECT_NE(err().find("rank " + name + " was killed by signal 9 (Killed); the others go on"),
+    EXPECT_NE(err().find("rank " + name + " was killed by signal 9 (Killed); the others go on without it"),
               std::string::npos)
         << err();
   }
@@ -129,6 +132,28 @@ TEST_F(LostPeers, AStrategyThatNeedsAllEndsWhateverTheLauncherAllows) {
   expect_all_name_rank_two();
 }
 
+// Ranks that serve shards wait for each other and for themselves.
+class NeedsAll : public LostPeers, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(NeedsAll, ARankThatIsKilledIsNamedByAllOthers) {
+  train(std::string("--strategy ") + GetParam());
+  Running launch(folder(), job("50"));
+  kill(victim(), SIGKILL);
+  EXPECT_EQ(launch.wait(), 3);
+  expect_all_name_rank_two();
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, NeedsAll,
+                         ::testing::Values("ssgd:servers=4", "ssd:warmup=1000000", "ssd:warmup=0", "compskip",
+                                           "dc_s3gd"),
+                         [](const auto& each) {
+                           std::string name = each.param;
+                           std::replace_if(
+                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; },
+                               '_');
+                           return name;
+                         });
+
 TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
   const std::string args = "train --model mlp --data synthetic --steps 40 --seed 3 --quiet --json";
   const std::string threads = json(args + " --workers 4").at("weights_hash");
@@ -138,6 +163,19 @@ TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
     const auto summary = nlohmann::json::parse(r.out);
     EXPECT_EQ(summary.at("weights_hash"), threads);
     EXPECT_EQ(summary.at("world"), *how == '\0' ? "tcp+tls" : "tcp");
+  }
+}
+
+TEST_F(LostPeers, WithEveryStrategyThatIsTheSameEveryTime) {
+  for (const char* strategy : {"dc_s3gd", "ssd:warmup=5,delay=3", "compskip"}) {
+    const std::string args = "train --model mlp --data synthetic --steps 20 --quiet --json --strategy " +
+                             std::string(strategy);
+    const auto threads = json(args + " --workers 3");
+    const Result r = tacit("launch -n 3 --no-prefix --insecure-plaintext -- '" TACIT_PROGRAM "' " + args);
+    ASSERT_EQ(r.code, 0) << r.err;
+    const auto summary = nlohmann::json::parse(r.out);
+    EXPECT_EQ(summary.at("weights_hash"), threads.at("weights_hash")) << strategy;
+    EXPECT_EQ(summary.at("bytes_payload"), threads.at("bytes_payload")) << strategy;
   }
 }
 

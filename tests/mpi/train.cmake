@@ -20,7 +20,8 @@ function(expect what)
   endif()
 endfunction()
 
-foreach(strategy IN ITEMS ssgd ssgd:servers=2 local:period=3)
+foreach(strategy IN ITEMS ssgd ssgd:servers=2 local:period=3 dc_s3gd:resync=7 ssd:warmup=5,delay=3
+        compskip:skip=period:3,server_skip=period:2)
   set(args ${common} --strategy ${strategy} --data ${data} --steps 40 --json)
   run(want ${TACIT} ${args} --workers 4)
   run(got ${MPIRUN} -n 4 ${TACIT} ${args} --out run)

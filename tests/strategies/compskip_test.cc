@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "support/refusal.h"
@@ -34,10 +35,11 @@ TEST(CompSkip, ThatNeverSkipsIsTheCompressedMeanWithErrorFeedbackOnBothSides) {
   for (const int ranks : {2, 3}) {
     ReplicaCase c{.strategy = "compskip:skip=never,server_skip=never",
                   .ranks = ranks,
-                  .compress = "topk:ratio=0.1,answer=1,ef,min=0,via=scatter"};
+                  .compress = "topk:ratio=0.1,ef,min=0,via=scatter"};
     c.lr = [](std::int64_t t) { return t < 7 ? 0.1F : t < 14 ? 0.01F : 0.03F; };
     const Weights ours = run_replicas(c);
     c.strategy = "ssgd";
+    c.compress += ",answer=1";
     expect_near(ours[0], run_replicas(c)[0], 5e-6F);
   }
 }
@@ -246,6 +248,21 @@ TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
   EXPECT_GE(spoken("skip=random:0.999,limit=4"), 400U / 5);
 }
 
+TEST(CompSkip, AnUpdateThatIsNotFiniteIsRefusedBeforeAnythingIsSentOrKept) {
+  with_replicas({.strategy = "compskip:skip=never", .ranks = 2}, [](Replica& r, Strategy& s) {
+    take_steps(r, s, 0, 3);
+    const Unsaid before = unsaid(s);
+    const std::uint64_t sent = r.comm().ledger().sent(Tag::Lane::kTrain).payload;
+    r.set_t(3);
+    r.compute();
+    r.gradient()[7] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_THROW(s.step(r), Diverged);
+    EXPECT_EQ(r.comm().ledger().sent(Tag::Lane::kTrain).payload, sent);
+    EXPECT_EQ(unsaid(s).worker, before.worker);
+    EXPECT_EQ(unsaid(s).server, before.server);
+  });
+}
+
 TEST(CompSkip, ReachesWhatSynchronousSgdReaches) {
   for (const char* options :
        {"", ":up=onebit:block=64+min=64", ":up=topk:ratio=0.1+min=64,skip=random:0.5"}) {
@@ -273,6 +290,8 @@ TEST(CompSkip, ResumesBitForBit) {
     for (const std::int64_t at : {0, 4, 9})
       EXPECT_EQ(run_resumed(c, at), whole) << skips << ", saved after " << at;
   }
+  const ReplicaCase few{.strategy = "compskip", .ranks = 4, .steps = 6, .parameters = 20};  // empty shards
+  EXPECT_EQ(run_resumed(few, 3), run_replicas(few));
 }
 
 TEST(CompSkip, BadOptionsAreRefused) {
@@ -292,6 +311,7 @@ TEST(CompSkip, BadOptionsAreRefused) {
   EXPECT_NE(why("down=terngrad").find("larger"), std::string::npos);
   EXPECT_NE(why("up=topk:ratio=0.1+dgc").find("dgc"), std::string::npos);
   EXPECT_NE(why("up=topk:ratio=0.1+via=gather").find("via"), std::string::npos);
+  EXPECT_NE(why("up=topk:answer=3").find("give down="), std::string::npos);
   EXPECT_NE(why("up=topkk").find("topkk"), std::string::npos);
   EXPECT_NE(why("up=topk", "onebit").find("--compress onebit"), std::string::npos);
   EXPECT_NE(why("limit=4", "powersgd,ef").find("powersgd"), std::string::npos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/refusal.h"
@@ -64,7 +65,7 @@ TEST(DcS3gd, TheMeanOfTheReplicasMovesByTheMeanOfTheUpdates) {
 }
 
 // The paper's loop as it is printed, with plain SGD: every rank moves its own w by D + dw, nothing overlaps.
-Weights by_the_paper(const ReplicaCase& c, double lambda) {
+Weights by_the_paper(const ReplicaCase& c, double lambda, bool per_tensor) {
   Weights all(static_cast<std::size_t>(c.ranks));
   with_replicas(c, [&](Replica& r, Strategy&) {
     std::vector<float> dw(c.parameters);
@@ -74,25 +75,30 @@ Weights by_the_paper(const ReplicaCase& c, double lambda) {
       r.comm().mean(distance);
       kernels::subtract(dw, distance);
     };
-    for (std::int64_t t = 0; t < c.steps; ++t) {
-      r.set_t(t);
-      r.compute();
-      learn_distance();
+    const auto move = [&](Slice part) {
       double g_norm = 0;
       double move_norm = 0;
-      for (std::size_t i = 0; i < c.parameters; ++i) {
+      for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
         const auto g = static_cast<double>(r.gradient()[i]);
-        const double move = g * g * static_cast<double>(distance[i]);
+        const double away = g * g * static_cast<double>(distance[i]);
         g_norm += g * g;
-        move_norm += move * move;
+        move_norm += away * away;
       }
       const double lam = move_norm > 0 ? lambda * std::sqrt(g_norm / move_norm) : 0;
-      for (std::size_t i = 0; i < c.parameters; ++i) {
+      for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
         const auto g = static_cast<double>(r.gradient()[i]);
         const double moved = g + lam * g * g * static_cast<double>(distance[i]);
         dw[i] = static_cast<float>(-static_cast<double>(r.lr()) * moved);
         r.params()[i] += distance[i] + dw[i];
       }
+    };
+    for (std::int64_t t = 0; t < c.steps; ++t) {
+      r.set_t(t);
+      r.compute();
+      learn_distance();
+      if (!per_tensor) move({0, c.parameters});
+      for (const Slice& tensor : r.tensors())
+        if (per_tensor) move(tensor);
     }
     learn_distance();
     kernels::add(distance, r.params());
@@ -102,12 +108,29 @@ Weights by_the_paper(const ReplicaCase& c, double lambda) {
 }
 
 TEST(DcS3gd, IsThePapersLoop) {
-  for (const double lambda : {0.0, 0.2, 1.5}) {
-    const ReplicaCase c{.strategy = "dc_s3gd:lambda=" + std::to_string(lambda), .ranks = 3};
-    const Weights ours = run_replicas(c);
-    const Weights paper = by_the_paper(c, lambda);
-    for (std::size_t r = 0; r < ours.size(); ++r) expect_near(ours[r], paper[r], 2e-5F);
-  }
+  for (const bool per_tensor : {false, true})
+    for (const double lambda : {0.0, 0.2, 1.5}) {
+      const ReplicaCase c{.strategy = "dc_s3gd:lambda=" + std::to_string(lambda) +
+                                      (per_tensor ? ",per=tensor" : ""),
+                          .ranks = 3};
+      const Weights ours = run_replicas(c);
+      const Weights paper = by_the_paper(c, lambda, per_tensor);
+      for (std::size_t r = 0; r < ours.size(); ++r) expect_near(ours[r], paper[r], 2e-5F);
+    }
+}
+
+// lambda_i is 0/0 where a rank has a distance and no gradient.
+TEST(DcS3gd, ARankWithoutAGradientIsNotCorrected) {
+  for (const char* strategy : {"dc_s3gd", "dc_s3gd:per=tensor"})
+    with_replicas({.strategy = strategy, .ranks = 2}, [&](Replica& r, Strategy& s) {
+      take_steps(r, s, 0, 1);
+      r.set_t(1);
+      r.compute();
+      if (r.rank() == 0) std::fill(r.gradient().begin(), r.gradient().end(), 0.0F);
+      s.step(r);
+      s.finish(r);
+      for (const float x : r.params()) ASSERT_TRUE(std::isfinite(x)) << strategy;
+    });
 }
 
 TEST(DcS3gd, TheCorrectionHasTheShareOfTheGradientThatLambdaSays) {

@@ -77,6 +77,18 @@ TEST(Gossip, PushSumConservesTheMean) {
   }
 }
 
+TEST(Gossip, AllThatWerePushedToARankAreAveragedWithEqualWeights) {
+  on_every_comm(4, [](Comm& comm) {
+    ThreadTasks tasks;
+    Floats x(10, static_cast<float>(comm.rank() + 1));
+    PushSum mass(PushSum::Rule::kUnweighted, comm, tasks, 9, x);
+    if (comm.rank() > 0) mass.give(0, x);
+    mass.close(x);
+    EXPECT_FLOAT_EQ(x[3], comm.rank() == 0 ? (1.0F + 2 + 3 + 4) / 4 : static_cast<float>(comm.rank() + 1));
+    EXPECT_EQ(mass.weight(), 1);
+  });
+}
+
 TEST(Gossip, PushSumConservesTheSumsOfNumeratorsAndOfWeights) {
   for (const int ranks : {2, 3, 5, 8})
     on_every_comm(ranks, [&](Comm& comm) {
@@ -129,6 +141,11 @@ TEST(Gossip, NobodyWaitsForAStraggler) {
       r.strategy->finish(r.worker);
     });
   }
+}
+
+TEST(Gossip, GoesOnWheneverARankCrashes) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"gossip", "gossip:mode=push", "gossip:mode=push,push_sum"}) expect_survival(spec);
 }
 
 TEST(Gossip, AResumedRunGivesTheSameBits) {

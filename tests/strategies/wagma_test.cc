@@ -125,19 +125,54 @@ TEST(Wagma, PatienceLetsInWhoComesAMomentLaterAndEndsWhenAllHaveCome) {
     });
 }
 
+// Beside the models, so many group steps of 4 ranks send news: to three ranks at least, by each rank to two at most.
+void expect_models_and_news(const std::string& spec, std::int64_t steps, std::size_t count,
+                            std::uint64_t models, std::uint64_t group_steps) {
+  const std::uint64_t sent = payload_sent(4, spec, steps, count);
+  ASSERT_GE(sent, models) << spec;
+  EXPECT_EQ((sent - models) % 32, 0U) << spec;
+  EXPECT_GE((sent - models) / 32, 3 * group_steps) << spec;
+  EXPECT_LE((sent - models) / 32, 4 * 2 * group_steps) << spec;
+}
+
 TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
   NEEDS_SIMULATOR;
   constexpr std::uint64_t kModel = 4 * 1000;  // small: recursive doubling, log2 of whole models
-  // 4 ranks in groups of 2: a group step sends one model per rank, and each rank tells both others that it must.
-  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000,patience=0", 6, 1000), 6 * 4 * (kModel + 2 * 32));
-  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000,patience=0", 6, 1000), 6 * 4 * (2 * kModel + 2 * 32));
-  // With patience three tell the fourth that they have come, which tells all of them that all have.
-  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * (4 * kModel + 3 * 32 + 3 * 32));
-  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=3,patience=0", 6, 1000),
-            4 * 4 * (kModel + 2 * 32) + 2 * 4 * 2 * kModel);
+  expect_models_and_news("wagma:group=2,period=1000,patience=0", 6, 1000, 6 * 4 * kModel, 6);
+  expect_models_and_news("wagma:group=4,period=1000,patience=0", 6, 1000, 6 * 4 * 2 * kModel, 6);
+  expect_models_and_news("wagma:group=2,period=3,patience=0", 6, 1000, 4 * 4 * kModel + 2 * 4 * 2 * kModel, 4);
   // Large ones are cut: 2 (S-1)/S of a model per rank.
   constexpr std::uint64_t kLarge = std::uint64_t{4} * 60000;
-  EXPECT_EQ(payload_sent(4, "wagma:group=4,period=1000,patience=0", 2, 60000), 2 * 4 * (2 * kLarge * 3 / 4 + 2 * 32));
+  expect_models_and_news("wagma:group=4,period=1000,patience=0", 2, 60000, 2 * 4 * (2 * kLarge * 3 / 4), 2);
+  // With patience three tell the fourth that they have come, which tells all of them that all have.
+  EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * (4 * kModel + 3 * 32 + 3 * 32));
+}
+
+// Rank 1 comes to the first average when rank 0 has had four: 1, 1/2, 1/4 and 1/8, each with the start's weights of rank 1.
+TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestAndWaitsForNobody) {
+  NEEDS_SIMULATOR;
+  for (const bool add : {false, true})
+    simulate(cluster_of(2), [&](Process& me) {
+      FewNumbers r(me, std::string("wagma:group=2,patience=0,late=") + (add ? "add" : "mean") + kOnlyGroups);
+      if (me.rank() == 1) me.tasks().clock().sleep(Seconds(0.2));
+      const Seconds start = me.tasks().clock().now();
+      r.step(0);
+      if (me.rank() == 1) {
+        EXPECT_FLOAT_EQ(r.x(), add ? 0.125F / 2 + 2 : (0.125F + 2) / 3);
+      }
+      for (std::int64_t t = 1; t < 4; ++t) r.step(t);
+      if (me.rank() == 1) {
+        EXPECT_NEAR((me.tasks().clock().now() - start).count(), 0.04, 1e-9);
+      } else {
+        EXPECT_FLOAT_EQ(r.x(), 0.125F / 2);
+      }
+      r.strategy->finish(r.worker);
+    });
+}
+
+TEST(Wagma, GoesOnWheneverARankCrashes) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"wagma:period=3", "wagma:group=4,late=add", "wagma:patience=0"}) expect_survival(spec);
 }
 
 TEST(Wagma, AResumedRunGivesTheSameBits) {
@@ -161,6 +196,7 @@ TEST(Wagma, RefusesAGroupLargerThanTheWorldAndSenselessNumbers) {
   EXPECT_NE(made("wagma:group=5", 4).find("give 1 to 4"), std::string::npos);
   EXPECT_NE(made("wagma:group=2", 1).find("1 worker"), std::string::npos);
   EXPECT_NE(made("wagma:group=0", 4).find("group"), std::string::npos);
+  EXPECT_NE(made("wagma:late=never", 4).find("add"), std::string::npos);
   EXPECT_NE(made("wagma:patience=2", 4).find("patience"), std::string::npos);
   EXPECT_NE(made("wagma:period=0", 4).find("period"), std::string::npos);
 }

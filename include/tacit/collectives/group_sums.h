@@ -19,7 +19,8 @@ namespace tacit {
 
 // Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks. From then on a task of every rank runs
 // it with what the rank gave last, however old that is, while its trainer computes. Sums run in their order and one at a
-// time on a rank.
+// time on a rank. A trainer that comes late to one takes the newest that its rank has run, so that what it gives next is not
+// older than it must be.
 //
 // Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
 //             tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
@@ -29,7 +30,7 @@ namespace tacit {
 // Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank reads
 //             the newest vectors of its group off their boards. No rank needs to know what another one believes about who is
 //             alive, which ranks learn at different times.
-// Memory      beside the board's copies, a vector per sum that was run and not yet asked for.
+// Memory      beside the board's copies, a vector per sum that was run since the trainer last asked for one.
 // Threads     the trainer's task.
 // Lifetime    close() is collective and comes before the end; comm and tasks outlive it.
 class GroupSums {
@@ -45,15 +46,16 @@ class GroupSums {
   GroupSums& operator=(const GroupSums&) = delete;
 
   struct Sum {
-    std::unique_ptr<Buffer> x;
+    std::int64_t number = -1;
+    std::unique_ptr<Buffer> x{};
     int members = 0;
     bool in_time = false;        // what this rank gave for it is in it, and not something older
     std::exception_ptr error{};  // in place of a sum
   };
-  // Gives x to the next sum, activates it and waits for the rest of the group, whose trainers may be anywhere.
-  Sum next(FloatView x);
-  // The memory of a sum that is no longer needed.
-  void recycle(Sum sum);
+  // Gives x to the next sum. Where this rank has run that one or a newer one already, the newest is the result, at once;
+  // otherwise activates it and waits for the rest of the group, whose trainers may be anywhere. The result is readable until
+  // the next call.
+  const Sum& next(FloatView x);
   // Replaces what the rank gave last, between two sums.
   void refresh(ConstFloatView x);
 
@@ -75,14 +77,15 @@ class GroupSums {
   };
 
   std::vector<int> group(std::int64_t number) const;
-  Sum activate(std::int64_t number);
+  void take(Sum sum);
+  void await(std::int64_t number);
   void post(int peer, std::uint32_t method, std::int64_t number);
   void hear(const Call& call);
   void tell(std::int64_t number, int first_round);
   void count_in(std::int64_t number);
   void run(Comm& behind);
   Sum sum(Comm& behind, std::int64_t number);
-  Sum read_boards(std::int64_t number, FloatView x);
+  void read_boards(std::int64_t number, FloatView x);
   std::unique_ptr<Buffer> blank();
 
   Comm& comm_;
@@ -92,6 +95,7 @@ class GroupSums {
   Clock& clock_;
   const FloatView like_;
   std::int64_t number_ = 0;  // of the next sum
+  Sum newest_;               // that the trainer has seen
   bool reading_ = false;     // a rank was lost: boards in place of sums
   Seconds returned_;         // when next() last did
   Seconds pace_{0};          // how long the trainer needs from one sum to the next, as a rule; 0: not known yet

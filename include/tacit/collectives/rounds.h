@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/phantom.h"
@@ -15,12 +16,12 @@ namespace tacit {
 // Threads  one at a time.
 class Rounds {
  public:
-  Rounds(int ranks, std::size_t count)
-      : ranks_(static_cast<std::size_t>(ranks)), count_(count), mean_(count) {}
+  // Of vectors like x.
+  Rounds(int ranks, FloatView x) : ranks_(static_cast<std::size_t>(ranks)), mean_(x) {}
 
   // True where x was the last one of its step: then mean() is that of all, added in rank order.
   [[nodiscard]] bool add(int from, std::int64_t step, ConstFloatView x) {
-    TACIT_CHECK(x.size() == count_, "a push does not fit its shard");
+    TACIT_CHECK(x.size() == mean_.view().size(), "a push does not fit its shard");
     Round& round = rounds_[step];
     round.resize(ranks_);
     const bool absent = Phantom::holds(x.data());  // then it only counts that it came
@@ -31,21 +32,20 @@ class Rounds {
     rounds_.erase(step);
     return true;
   }
-  ConstFloatView mean() const { return mean_; }
+  ConstFloatView mean() const { return mean_.view(); }
 
  private:
   using Round = std::vector<std::vector<float>>;  // by rank
 
   void average(const Round& round) {
-    copy(round[0], mean_);
-    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_);
-    kernels::scale(1.0F / static_cast<float>(ranks_), mean_);
+    mean_.take(round[0]);
+    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_.view());
+    kernels::scale(1.0F / static_cast<float>(ranks_), mean_.view());
   }
 
   const std::size_t ranks_;
-  const std::size_t count_;
   std::map<std::int64_t, Round> rounds_;  // a fast rank may already push the next step
-  std::vector<float> mean_;
+  Buffer mean_;
 };
 
 }  // namespace tacit

@@ -70,6 +70,6 @@ class Shards {
 
 // The rule of synchronous averaging: a pull at a step answers with the mean of all ranks' pushes of that
 // step, added in rank order, once the last has come.
-std::unique_ptr<ShardRule> make_mean_rule(int ranks, std::size_t count);
+std::unique_ptr<ShardRule> make_mean_rule(int ranks, FloatView shard);
 
 }  // namespace tacit

@@ -14,7 +14,7 @@ namespace tacit {
 // with the weights after that and before step t+1, so that a rank asks for them before it pushes the next step.
 //
 // rates  eta_0, eta_1, ...: the trainer of the shard's rank puts one in before it pushes. Must outlive the rule.
-std::unique_ptr<ShardRule> make_server_rule(int ranks, ConstFloatView weights,
+std::unique_ptr<ShardRule> make_server_rule(int ranks, FloatView weights,
                                             std::unique_ptr<Optimizer> optimizer, Channel<float>& rates);
 
 }  // namespace tacit

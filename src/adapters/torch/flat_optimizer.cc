@@ -56,11 +56,12 @@ std::string spec_of(const optim::Optimizer& o, const char* name, const Options& 
 }
 
 std::string spec_of(const optim::Optimizer& o, const optim::OptimizerOptions& group) {
-  if (dynamic_cast<const optim::SGD*>(&o) != nullptr)
+  const std::type_info& type = typeid(o);  // exactly: what derives from them may step in another way
+  if (type == typeid(optim::SGD))
     return spec_of(o, static_cast<const optim::SGDOptions&>(group));
-  if (dynamic_cast<const optim::AdamW*>(&o) != nullptr)
+  if (type == typeid(optim::AdamW))
     return spec_of(o, "adamw", static_cast<const optim::AdamWOptions&>(group));
-  if (dynamic_cast<const optim::Adam*>(&o) != nullptr)
+  if (type == typeid(optim::Adam))
     return spec_of(o, "adam", static_cast<const optim::AdamOptions&>(group));
   refuse(o, "cannot run there; use torch::optim::SGD, Adam or AdamW, or another strategy");
 }

@@ -111,6 +111,19 @@ UniqueFd make_key_memory(const JobKey& key) {
   return memory;
 }
 
+UniqueFd make_note_memory(int ranks) {
+  UniqueFd memory = adopt(::memfd_create("tacit-notes", MFD_CLOEXEC | MFD_ALLOW_SEALING), "memory for notes");
+  if (::ftruncate(memory.get(), ranks) != 0 ||
+      ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    refuse("memory for notes");
+  return memory;
+}
+
+bool goes_on_without(int note_memory, int rank) {
+  char note = 0;
+  return ::pread(note_memory, &note, 1, rank) == 1 && note != 0;
+}
+
 Listener listen_on_loopback() { return listen_ipv4(INADDR_LOOPBACK); }
 
 Listener listen_everywhere() {

@@ -23,11 +23,15 @@ struct Ending {
   static Ending from_wait_status(int status);
 
   bool good() const { return kind == Kind::kExited && value == 0; }
-  friend bool operator==(const Ending&, const Ending&) = default;
+  // Whether they are the same to whoever reads of it.
+  friend bool operator==(const Ending& a, const Ending& b) {
+    return a.kind == b.kind && a.value == b.value && a.why == b.why;
+  }
 
   Kind kind = Kind::kExited;
   int value = 0;
   std::string why;
+  bool spared = false;  // the others go on, as it had said before it was killed
 };
 
 // "rank 2 was killed by signal 9 (Killed)", "ssh exited with 255"

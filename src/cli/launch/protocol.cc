@@ -48,7 +48,7 @@ json to_json(const RankOutput& output) {
 }
 json to_json(const RankEnded& ended) {
   const bool exited = ended.how.kind == Ending::Kind::kExited;
-  return {{"rank", ended.rank}, {exited ? "exit" : "signal", ended.how.value}};
+  return {{"rank", ended.rank}, {exited ? "exit" : "signal", ended.how.value}, {"spared", ended.how.spared}};
 }
 json to_json(const Refusal& refusal) { return {{"refused", pack(refusal.why)}}; }
 
@@ -60,7 +60,11 @@ NodeMessage message_from(const json& object) {
   if (object.contains("refused")) return Refusal{unpack(object.at("refused").get<std::string>())};
   const int rank = object.at("rank").get<int>();
   if (object.contains("exit")) return RankEnded{rank, Ending::exited(object.at("exit").get<int>())};
-  if (object.contains("signal")) return RankEnded{rank, Ending::killed(object.at("signal").get<int>())};
+  if (object.contains("signal")) {
+    RankEnded ended{rank, Ending::killed(object.at("signal").get<int>())};
+    ended.how.spared = object.at("spared").get<bool>();
+    return ended;
+  }
   return RankOutput{rank, object.at("error").get<bool>() ? Stream::kErr : Stream::kOut,
                     unpack(object.at("bytes").get<std::string>())};
 }

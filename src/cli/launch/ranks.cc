@@ -13,12 +13,14 @@ namespace {
 // Where a rank finds what it inherits.
 constexpr int kKeyNumber = 3;
 constexpr int kListenerNumber = 4;
+constexpr int kNotesNumber = 5;
 
 // Variables of the contract that an outer job may have left belong to that job alone.
-constexpr std::array<std::string_view, 9> kContract{
+constexpr std::array<std::string_view, 10> kContract{
     "TACIT_RANK",      "TACIT_SIZE",       "TACIT_RENDEZVOUS",
     "TACIT_JOB",       "TACIT_KEY_FD",     "TACIT_KEY_FILE",
-    "TACIT_LISTEN_FD", "TACIT_LOCAL_SIZE", "TACIT_INSECURE_PLAINTEXT"};
+    "TACIT_LISTEN_FD", "TACIT_LOCAL_SIZE", "TACIT_INSECURE_PLAINTEXT",
+    "TACIT_NOTES_FD"};
 
 bool is_of_contract(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
@@ -41,6 +43,7 @@ std::vector<std::string> environment_of(const Job& job, int rank, int local_size
   else
     set("TACIT_INSECURE_PLAINTEXT", 1);
   if (rank == 0) set("TACIT_LISTEN_FD", kListenerNumber);
+  set("TACIT_NOTES_FD", kNotesNumber);
   return variables;
 }
 
@@ -51,8 +54,9 @@ void start_ranks(Children& children, const Job& job, Share share, UniqueFd liste
   const UniqueFd null = open_null();
   UniqueFd key;
   if (job.key) key = make_key_memory(*job.key);
+  const auto notes = std::make_shared<const UniqueFd>(make_note_memory(job.size));
   for (int rank = share.first; rank < share.first + share.count; ++rank) {
-    SpawnPlan plan{job.command, environment_of(job, rank, share.count), {}};
+    SpawnPlan plan{job.command, environment_of(job, rank, share.count), {{notes->get(), kNotesNumber}}, notes};
     if (job.key) plan.descriptors.emplace_back(key.get(), kKeyNumber);
     if (rank == 0) plan.descriptors.emplace_back(socket.get(), kListenerNumber);
     children.start(rank, std::move(plan), rank == 0 ? input : null.get());

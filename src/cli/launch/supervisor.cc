@@ -77,20 +77,24 @@ void Supervisor::ended(int rank, const Ending& how) {
 void Supervisor::on_failure(int rank, const Ending& how) {
   // What the launcher has done itself explains nothing.
   const bool explains = !forced_ && (!cause_ || (is_echo(cause_->how) && !is_echo(how)));
-  const bool goes_on = options_.may_lose > 0 && answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
+  const bool goes_on = answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
   if (explains && answered(how) == 0 && !abandoned_) {
     cause_ = {how, !passed_.empty()};
     say(describe("rank " + std::to_string(rank), how) +
-        (goes_on ? fmt::format("; the others go on (--may-lose {})", options_.may_lose) : ""));
+        (!goes_on     ? ""
+         : how.spared ? "; the others go on without it"
+                      : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
   }
   if (!goes_on) end_ranks_after(options_.grace);
 }
 
 bool Supervisor::forgiven() const {
   const auto bad = std::count_if(endings_.begin(), endings_.end(), [&](const auto& ending) {
-    return ending && !ending->good() && answered(*ending) == 0;
+    return ending && !ending->good() && !ending->spared && answered(*ending) == 0;
   });
-  return bad <= options_.may_lose;
+  const bool somebody = std::any_of(endings_.begin(), endings_.end(),
+                                    [](const auto& ending) { return !ending || ending->good(); });
+  return bad <= options_.may_lose && somebody;
 }
 
 void Supervisor::end_ranks_after(std::chrono::duration<double> delay) {

@@ -26,7 +26,7 @@ class Supervisor final : public Watcher {
   struct Options {
     int ranks = 1;
     std::chrono::duration<double> grace{15};
-    int may_lose = 0;  // so many ranks may fail, and the others go on
+    int may_lose = 0;  // so many ranks may fail, beside those that say so themselves, and the others go on
     bool prefix = true;
   };
   Supervisor(boost::asio::io_context& loop, Options options);
@@ -63,7 +63,7 @@ class Supervisor final : public Watcher {
   // The signal that was passed on and that this is an answer to; 0 where it is none.
   int answered(const Ending& how) const;
   std::vector<int> living() const;
-  // Whether no more ranks failed by themselves than may.
+  // Whether no more ranks failed by themselves than may, beside those that had said that they may be lost, and not all.
   bool forgiven() const;
 
   boost::asio::io_context& loop_;

@@ -373,8 +373,8 @@ void InprocFabric::Hub::interrupt() {
 
 void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const MutexLock lock(mutex_);
+  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const std::string& why = why_[static_cast<std::size_t>(gone)];
   throw PeerLost(rank, gone,
                  (why.empty() ? "it is failing" : why) + " (" + describe_wait(rank, peer, tag) + ")");

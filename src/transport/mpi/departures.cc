@@ -23,9 +23,7 @@ void MpiFabric::fail(const std::exception_ptr& error) {
   const MutexLock lock(mutex_);
   if (left_) return;  // what a failed rank does to its own agents is no cause
   if (error && !cause_) cause_ = error;
-  Departure how = failure(error);
-  if (error && how.culprit == kAnyRank) how.why = "its agent failed: " + how.why;
-  say_goodbye(how);
+  say_goodbye(agent_failure(error));
 }
 
 void MpiFabric::abandon(const std::exception_ptr& error) {

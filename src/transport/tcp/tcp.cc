@@ -59,6 +59,8 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool here(int peer) const override {
     return presence_[static_cast<std::size_t>(peer)].load() == Presence::kHere;
   }
+  // This rank itself: its agents and its trainer need not wait for each other any more.
+  bool failing() const { return presence_[static_cast<std::size_t>(rank())].load() == Presence::kFailed; }
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
@@ -185,7 +187,7 @@ void TcpFabric::fail(const std::exception_ptr& error) {
     if (left_.load()) return;  // what a failed rank does to its own agents is no cause
     if (error && !cause_) cause_ = error;
   }
-  say_goodbye({true, error ? "its agent failed: " + describe(error) : "it is failing", kAnyRank});
+  say_goodbye(agent_failure(error));
 }
 
 std::exception_ptr TcpFabric::cause() {
@@ -228,7 +230,7 @@ void TcpFabric::leave(const Departure& how) {
 
 // Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
 bool TcpFabric::hopeless(int peer) const {
-  if (interrupted_.load() || (survives() && !here(rank()))) return true;
+  if (interrupted_.load() || failing()) return true;
   if (peer == kAnyRank) return !survives() && failed_.load() >= 0;
   return peer != rank() && !here(peer);
 }
@@ -270,8 +272,8 @@ bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadl
 
 void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
-  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const MutexLock lock(mutex_);
+  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   throw loss(
       rank(), gone, departures_[static_cast<std::size_t>(gone)],
       describe_wait(rank(), peer, tag) + ", for " + std::to_string((clock_.now() - since).count()) + " s");

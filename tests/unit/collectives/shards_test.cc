@@ -9,12 +9,20 @@
 namespace tacit::test {
 namespace {
 
+// Of a vector of `count` values.
+ShardRuleMaker mean_rule(int ranks, std::size_t count) {
+  return [=](Slice shard) {
+    std::vector<float> x(count);
+    return make_mean_rule(ranks, part(FloatView(x), shard));
+  };
+}
+
 TEST(Shards, PullingTheMeanRuleGivesTheMeanOfAllPushesOfThatStep) {
   for (const int ranks : {1, 2, 3, 5})
     for (int servers = 1; servers <= ranks; ++servers)
       on_every_comm(ranks, [&](Comm& comm) {
         const std::size_t count = 1000;
-        Shards shards(comm, servers, count, [&](Slice s) { return make_mean_rule(ranks, s.count); });
+        Shards shards(comm, servers, count, mean_rule(ranks, count));
         for (int step = 0; step < 20; ++step) {
           std::vector<float> x(count);
           for (std::size_t i = 0; i < count; ++i)
@@ -33,7 +41,7 @@ TEST(Shards, AWorkerSendsItsVectorUpOnceAndTheServersSendItDownOnce) {
   constexpr std::size_t kCount = 16 * 100;
   constexpr std::size_t kHeader = 32;
   on_every_comm(4, [&](Comm& comm) {
-    Shards shards(comm, 4, kCount, [&](Slice s) { return make_mean_rule(4, s.count); });
+    Shards shards(comm, 4, kCount, mean_rule(4, kCount));
     std::vector<float> x(kCount, 1.0F);
     shards.push(0, x);
     shards.pull(0, x);
@@ -47,13 +55,13 @@ TEST(Shards, AWorkerSendsItsVectorUpOnceAndTheServersSendItDownOnce) {
 
 TEST(Shards, MoreServersThanWorkersAreRefused) {
   on_every_comm(2, [](Comm& comm) {
-    EXPECT_THROW(Shards(comm, 3, 10, [](Slice s) { return make_mean_rule(2, s.count); }), InvalidConfig);
+    EXPECT_THROW(Shards(comm, 3, 10, mean_rule(2, 10)), InvalidConfig);
   });
 }
 
 TEST(Shards, FewerParametersThanServersLeaveSomeServersEmpty) {
   on_every_comm(4, [](Comm& comm) {
-    Shards shards(comm, 4, 5, [](Slice s) { return make_mean_rule(4, s.count); });
+    Shards shards(comm, 4, 5, mean_rule(4, 5));
     std::vector<float> x(5, static_cast<float>(comm.rank()));
     shards.push(0, x);
     shards.pull(0, x);

@@ -297,6 +297,15 @@ TEST(Groups, ReachTheMeanInLogarithmicallyManyStepsForPowersOfTheirSize) {
     EXPECT_LT(spread_after(n, s, groups::phases(n, s)), 1e-9) << n << " in groups of " << s;
 }
 
+TEST(Groups, OfTwoAreTheButterfly) {
+  for (std::int64_t t = 0; t < 7; ++t)
+    for (int place = 0; place < 8; ++place) {
+      const int partner = place ^ (1 << (t % 3));
+      EXPECT_EQ(groups::group_of(place, 8, 2, t),
+                (std::vector<int>{std::min(place, partner), std::max(place, partner)}));
+    }
+}
+
 TEST(Groups, ComeTogetherForEveryNumberAndSize) {
   for (int n = 2; n <= 24; ++n)
     for (int s = 2; s <= n; ++s)
