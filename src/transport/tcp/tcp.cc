@@ -182,12 +182,18 @@ Request TcpFabric::receive(const Inbox::Want& want) {
 }
 
 void TcpFabric::fail(const std::exception_ptr& error) {
+  Departure how = agent_failure(error);
   {
     const MutexLock lock(mutex_);
     if (left_.load()) return;  // what a failed rank does to its own agents is no cause
     if (error && !cause_) cause_ = error;
+    // Something is unwound and its error not known here, but a rank is lost: that will be why.
+    if (const int gone = failed_.load(); !error && gone >= 0) {
+      const Departure& first = departures_[static_cast<std::size_t>(gone)];
+      how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
+    }
   }
-  say_goodbye(agent_failure(error));
+  say_goodbye(how);
 }
 
 std::exception_ptr TcpFabric::cause() {
