@@ -14,7 +14,8 @@
 //             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
 //             The first waits a little for those who come a moment later (patience; 0 as in the paper). A rank that is late
 //             by several averages takes the newest, as the released program does, whose receive buffer has one place.
-//             late=add is not in the paper. Momentum stays local.
+//             It keeps its own step whole (late=add); the paper's rule gives it the weight of one more rank (late=mean).
+//             Momentum stays local.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -121,14 +122,14 @@ StrategyInfo wagma_info() {
   return {"wagma",
           "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
           "`period` "
-          "steps (options: group, period=10, patience=0.25, late=mean)",
+          "steps (options: group, period=10, patience=0.25, late=add)",
           "arXiv:2005.00124",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             static const std::array<std::string, 2> kLate{"mean", "add"};
             const WagmaOptions o{.group = checked_group(options, ranks),
                                  .period = options.integer("period", 10, 1, 1'000'000'000),
                                  .patience = options.number("patience", 0.25, 0, 1),
-                                 .add_late = options.choice("late", "mean", kLate) == "add"};
+                                 .add_late = options.choice("late", "add", kLate) == "add"};
             return std::make_unique<Wagma>(o);
           },
           Sends::kNotCompressed,

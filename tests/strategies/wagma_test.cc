@@ -73,7 +73,7 @@ TEST(Wagma, InOneGroupWithoutLatenessIsTheMeanOfAllWeightsAtEveryStep) {
 TEST(Wagma, ALateRankKeepsItsStepWithTheWeightOfOneMore) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    FewNumbers r(me, std::string("wagma:group=2") + kOnlyGroups);
+    FewNumbers r(me, std::string("wagma:group=2,late=mean") + kOnlyGroups);
     if (me.rank() == 1) me.tasks().clock().sleep(Seconds(0.05));
     r.step(0);
     EXPECT_FLOAT_EQ(r.x(), me.rank() == 0 ? (1.0F + 0.0F) / 2 : (1.0F + 0.0F + 2.0F) / 3);
@@ -110,7 +110,7 @@ TEST(Wagma, PatienceLetsInWhoComesAMomentLaterAndEndsWhenAllHaveCome) {
   NEEDS_SIMULATOR;
   for (const bool patient : {true, false})
     simulate(cluster_of(4), [&](Process& me) {
-      FewNumbers r(me, std::string("wagma:group=4,patience=") + (patient ? "0.9" : "0") + kOnlyGroups);
+      FewNumbers r(me, std::string("wagma:group=4,late=mean,patience=") + (patient ? "0.9" : "0") + kOnlyGroups);
       me.control().barrier();
       const Seconds start = me.tasks().clock().now();
       me.tasks().clock().sleep(Seconds(0.001 * me.rank()));
@@ -172,12 +172,12 @@ TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestAndWaitsForNobody) {
 
 TEST(Wagma, GoesOnWheneverARankCrashes) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"wagma:period=3", "wagma:group=4,late=add", "wagma:patience=0"}) expect_survival(spec);
+  for (const char* spec : {"wagma:period=3", "wagma:group=4,late=mean", "wagma:late=mean,patience=0"}) expect_survival(spec);
 }
 
 TEST(Wagma, AResumedRunGivesTheSameBits) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100", "wagma:patience=0"})
+  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100", "wagma:late=mean,patience=0"})
     expect_resume(cluster_of(5), spec);
 }
 
