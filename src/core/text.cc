@@ -2,6 +2,7 @@
 #include "tacit/core/text.h"
 
 #include <algorithm>
+#include <sstream>
 #include <numeric>
 
 namespace tacit {
@@ -54,6 +55,13 @@ std::string unknown_name(std::string_view kind, std::string_view name, std::span
   text += text.back() == '?' ? " Known: " : "; known: ";
   for (std::size_t i = 0; i < known.size(); ++i) text += (i == 0 ? "" : ", ") + known[i];
   return text;
+}
+
+std::string exact(double value) {
+  std::ostringstream out;
+  out.precision(17);
+  out << value;
+  return out.str();
 }
 
 }  // namespace tacit

@@ -28,13 +28,6 @@ Sends what_is_sent(const StrategyRegistry& strategies, const std::string& spec) 
   return strategies.find(spec).sends;
 }
 
-std::string exact(double value) {
-  std::ostringstream out;
-  out.precision(17);
-  out << value;
-  return out.str();
-}
-
 }  // namespace
 
 TrainOptions with_momentum_in_front(const TrainOptions& options, const StrategyRegistry& strategies) {

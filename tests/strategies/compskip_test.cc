@@ -15,11 +15,6 @@ namespace {
 // Nobody is silent, nothing is compressed.
 const std::string kOpen = "compskip:up=identity,down=identity,skip=never,server_skip=never";
 
-void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
-}
-
 TEST(CompSkip, ThatSaysEverythingIsSynchronousSgd) {
   for (const int ranks : {1, 3, 4})
     for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov"}) {

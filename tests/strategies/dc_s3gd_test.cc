@@ -11,11 +11,6 @@
 namespace tacit::test {
 namespace {
 
-void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
-}
-
 std::vector<float> mean_of(const Weights& all) {
   std::vector<float> mean(all[0].size());
   for (const auto& each : all) kernels::axpy(1.0F / static_cast<float>(all.size()), each, mean);

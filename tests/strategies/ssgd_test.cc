@@ -7,11 +7,6 @@
 namespace tacit::test {
 namespace {
 
-void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
-}
-
 TEST(Ssgd, IsPlainSgdOnTheGlobalBatchForEveryNumberOfRanks) {
   for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov", "adamw"}) {
     const double lr = std::string(optimizer) == "adamw" ? 0.001 : 0.05;

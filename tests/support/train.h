@@ -10,6 +10,11 @@
 
 namespace tacit::test {
 
+inline void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
+}
+
 class NoObserver final : public TrainObserver {
  public:
   void on_steps(const StepsDone&) override {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names as users type them.
+// Names and numbers as users type them.
 #pragma once
 
 #include <span>
@@ -18,5 +18,8 @@ std::string nearest(std::string_view name, std::span<const std::string> known);
 
 // "unknown model 'cnm'; did you mean 'cnn'? Known: cnn, mlp"
 std::string unknown_name(std::string_view kind, std::string_view name, std::span<const std::string> known);
+
+// A number as a spec has it: read back, it is the same double.
+std::string exact(double value);
 
 }  // namespace tacit

@@ -7,11 +7,11 @@
 #include <torch/optim/sgd.h>
 
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <typeinfo>
 
 #include "tacit/core/error.h"
+#include "tacit/core/text.h"
 
 namespace tacit::torch {
 namespace {
@@ -31,28 +31,18 @@ std::string name_of(const optim::Optimizer& o) {
   throw InvalidConfig("the strategy updates weights on server shards, and " + name_of(o) + " " + why);
 }
 
-// Doubles that come back as they were.
-std::ostringstream exact() {
-  std::ostringstream out;
-  out.precision(17);
-  return out;
-}
-
 std::string spec_of(const optim::Optimizer& o, const optim::SGDOptions& s) {
   if (s.dampening() != 0) refuse(o, "has a dampening, which the shards do not know; set it to 0");
-  std::ostringstream spec = exact();
-  spec << "sgd:momentum=" << s.momentum() << ",weight_decay=" << s.weight_decay()
-       << ",nesterov=" << (s.nesterov() ? "true" : "false");
-  return spec.str();
+  return "sgd:momentum=" + exact(s.momentum()) + ",weight_decay=" + exact(s.weight_decay()) +
+         ",nesterov=" + (s.nesterov() ? "true" : "false");
 }
 
 template <class Options>
 std::string spec_of(const optim::Optimizer& o, const char* name, const Options& s) {
   if (s.amsgrad()) refuse(o, "has amsgrad, which the shards do not know; leave it out");
-  std::ostringstream spec = exact();
-  spec << name << ":beta1=" << std::get<0>(s.betas()) << ",beta2=" << std::get<1>(s.betas())
-       << ",epsilon=" << s.eps() << ",weight_decay=" << s.weight_decay();
-  return spec.str();
+  return std::string(name) + ":beta1=" + exact(std::get<0>(s.betas())) +
+         ",beta2=" + exact(std::get<1>(s.betas())) + ",epsilon=" + exact(s.eps()) +
+         ",weight_decay=" + exact(s.weight_decay());
 }
 
 std::string spec_of(const optim::Optimizer& o, const optim::OptimizerOptions& group) {
