@@ -219,10 +219,10 @@ void add_compare(CLI::App& app, Action& action) {
   compare->get_option("--cluster")->required(false);
   auto* strategies =
       compare->add_option("--strategies", s->strategies, "What to compare: names with commas between them");
-  auto* experiment =
-      compare->add_option("--experiment", s->experiment,
-                          "File that says what to compare, on which cluster and with which options, where none "
-                          "are given here");
+  auto* experiment = compare->add_option(
+      "--experiment", s->experiment,
+      "File that says what to compare, on which cluster and with which options, where none "
+      "are given here");
   strategies->needs("--cluster");
   experiment->excludes(strategies)->excludes("--cluster");
   compare->add_option("--seeds", s->seeds,

@@ -40,7 +40,8 @@ std::vector<std::uint64_t> split_seeds(const std::string& text);
 using Given = std::function<bool(const std::string& option)>;
 
 // Reads an experiment file (docs/simulator.md) under the settings in `base`: what the user gave stays. Throws InvalidConfig.
-Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base, const Given& given);
+Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base,
+                           const Given& given);
 
 // One simulation of an experiment.
 struct Trial {

@@ -60,7 +60,8 @@ class Drop final : public Compressor {
 
 CompressorInfo drop_info() {
   return {"drop",
-          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001, packed)",
+          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001, "
+          "packed)",
           "arXiv:1704.05021", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);

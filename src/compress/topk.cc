@@ -102,8 +102,8 @@ double read_answer(OptionReader& options, double ratio) {
 }
 
 CompressorInfo topk_info() {
-  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3, packed)", "arXiv:1809.10505",
-          [](OptionReader& options) -> CompressorMaker {
+  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3, packed)",
+          "arXiv:1809.10505", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);
             const sparse::Layout layout = sparse::read_layout(options);

@@ -2,8 +2,8 @@
 #include "tacit/core/text.h"
 
 #include <algorithm>
-#include <sstream>
 #include <numeric>
+#include <sstream>
 
 namespace tacit {
 namespace {

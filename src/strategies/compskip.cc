@@ -105,23 +105,24 @@ std::optional<Compression> read_compressor(OptionReader& options, const std::str
 }  // namespace
 
 StrategyInfo compskip_info() {
-  return {kName,
-          "compressed and skipped updates, both ways (options: up, down, skip=period:2, server_skip, limit=16, "
-          "stagger)",
-          "10.1109/ACCESS.2023.3315331",
-          [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-            const auto limit = options.integer("limit", 16, 0, 1'000'000'000);
-            Sides sides;
-            sides.up = read_compressor(options, "up");
-            sides.down = read_compressor(options, "down");
-            const std::string skip = options.text("skip", "period:2");
-            sides.skip = SkipSchedule::parse("skip", skip, limit);
-            sides.server_skip = SkipSchedule::parse("server_skip", options.text("server_skip", skip), limit);
-            // Whoever speaks when the servers do not is only heard later.
-            sides.stagger = options.flag("stagger", !sides.skip.same_period(sides.server_skip));
-            return std::make_unique<CompSkip>(std::move(sides));
-          },
-          Sends::kBothWays};
+  return {
+      kName,
+      "compressed and skipped updates, both ways (options: up, down, skip=period:2, server_skip, limit=16, "
+      "stagger)",
+      "10.1109/ACCESS.2023.3315331",
+      [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+        const auto limit = options.integer("limit", 16, 0, 1'000'000'000);
+        Sides sides;
+        sides.up = read_compressor(options, "up");
+        sides.down = read_compressor(options, "down");
+        const std::string skip = options.text("skip", "period:2");
+        sides.skip = SkipSchedule::parse("skip", skip, limit);
+        sides.server_skip = SkipSchedule::parse("server_skip", options.text("server_skip", skip), limit);
+        // Whoever speaks when the servers do not is only heard later.
+        sides.stagger = options.flag("stagger", !sides.skip.same_period(sides.server_skip));
+        return std::make_unique<CompSkip>(std::move(sides));
+      },
+      Sends::kBothWays};
 }
 
 }  // namespace tacit

@@ -87,7 +87,7 @@ class PullGossip final : public Strategy {
   bool apart_ = true;  // until finish
   mutable std::optional<Buffer> y_;
   mutable bool ready_ = false;  // y is there and not yet in x
-  Comm* comm_ = nullptr;  // from start on
+  Comm* comm_ = nullptr;        // from start on
   std::optional<Board> board_;
   mutable Errand pull_;  // last: it ends before what it uses; mutable: a state is saved when it is back
 };

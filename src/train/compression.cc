@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What --compress means together with --strategy and --optimizer.
 #include <algorithm>
-#include <sstream>
 
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"

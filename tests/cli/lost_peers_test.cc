@@ -168,8 +168,8 @@ TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
 
 TEST_F(LostPeers, WithEveryStrategyThatIsTheSameEveryTime) {
   for (const char* strategy : {"dc_s3gd", "ssd:warmup=5,delay=3", "compskip"}) {
-    const std::string args = "train --model mlp --data synthetic --steps 20 --quiet --json --strategy " +
-                             std::string(strategy);
+    const std::string args =
+        "train --model mlp --data synthetic --steps 20 --quiet --json --strategy " + std::string(strategy);
     const auto threads = json(args + " --workers 3");
     const Result r = tacit("launch -n 3 --no-prefix --insecure-plaintext -- '" TACIT_PROGRAM "' " + args);
     ASSERT_EQ(r.code, 0) << r.err;

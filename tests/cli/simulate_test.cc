@@ -136,7 +136,8 @@ TEST_F(Simulate, GossipAndWagmaGoOnWithoutTheRanksThatCrash) {
   for (const int rank : {0, 3})
     for (const char* strategy : {"gossip", "gossip:mode=push,push_sum", "wagma:period=4", "wagma:group=4"}) {
       write_cluster("[[crash]]\nrank = " + std::to_string(rank) + "\nat = \"210ms\"\n");
-      const auto run = json("simulate --evaluate-every 5 --out kept --json --strategy " + (strategy + train_));
+      const auto run =
+          json("simulate --evaluate-every 5 --out kept --json --strategy " + (strategy + train_));
       EXPECT_EQ(run["status"], "finished") << strategy;
       EXPECT_EQ(run["steps"], 20) << strategy;
       EXPECT_GT(run["accuracy"], 0.5) << strategy;

@@ -23,9 +23,8 @@ std::vector<std::string> specs() {
   std::vector<std::string> all = builtin_compressors().names();
   for (const char* more :
        {"qsgd:levels=1", "qsgd:levels=127,norm=max", "qsgd:elias", "qsgd:elias,levels=127,bucket=64",
-        "int8:block=16", "onebit:block=64", "topk:ratio=1", "topk:ratio=0.3", "drop:ratio=0.2",
-        "topk:packed", "topk:packed,ratio=0.3", "drop:packed",
-        "randomk:ratio=0.5", "randomk,ef", "powersgd:rank=4"})
+        "int8:block=16", "onebit:block=64", "topk:ratio=1", "topk:ratio=0.3", "drop:ratio=0.2", "topk:packed",
+        "topk:packed,ratio=0.3", "drop:packed", "randomk:ratio=0.5", "randomk,ef", "powersgd:rank=4"})
     all.emplace_back(more);
   return all;
 }

@@ -11,12 +11,12 @@
 namespace tacit::fuzz {
 
 constexpr std::size_t kMostValues = 3000;
-constexpr std::array kCompressors{"identity",     "fp16",
-                                  "bf16",         "int8",
-                                  "qsgd",         "qsgd:levels=127",
-                                  "qsgd:elias",   "qsgd:elias,bucket=8,levels=127",
-                                  "terngrad",     "onebit:block=64",
-                                  "topk",         "drop",
+constexpr std::array kCompressors{"identity",      "fp16",
+                                  "bf16",          "int8",
+                                  "qsgd",          "qsgd:levels=127",
+                                  "qsgd:elias",    "qsgd:elias,bucket=8,levels=127",
+                                  "terngrad",      "onebit:block=64",
+                                  "topk",          "drop",
                                   "int8:block=16", "topk:packed"};
 
 }  // namespace tacit::fuzz

@@ -226,7 +226,8 @@ TEST(CompSkip, WorkersTakeTurnsUnlessTheServersHaveTheSamePeriod) {
   EXPECT_EQ(up("skip=period:3,server_skip=period:8", 1), (Counts{0, 0, 2}));
   EXPECT_EQ(up("skip=period:3,server_skip=period:8", 2), (Counts{0, 2, 2}));
   EXPECT_EQ(up("skip=period:3,server_skip=period:8,stagger=no", 2), (Counts{0, 0, 0}));
-  EXPECT_EQ(up("skip=period:3", 2), (Counts{0, 0, 0})) << "the servers skip as the workers do, if nothing is said";
+  EXPECT_EQ(up("skip=period:3", 2), (Counts{0, 0, 0}))
+      << "the servers skip as the workers do, if nothing is said";
   EXPECT_EQ(up("skip=period:3,stagger", 2), (Counts{0, 2, 2}));
   EXPECT_EQ(up("skip=period:3", 3), Counts(3, 2 + 2));
 }

@@ -105,9 +105,9 @@ Weights by_the_paper(const ReplicaCase& c, double lambda, bool per_tensor) {
 TEST(DcS3gd, IsThePapersLoop) {
   for (const bool per_tensor : {false, true})
     for (const double lambda : {0.0, 0.2, 1.5}) {
-      const ReplicaCase c{.strategy = "dc_s3gd:lambda=" + std::to_string(lambda) +
-                                      (per_tensor ? ",per=tensor" : ""),
-                          .ranks = 3};
+      const ReplicaCase c{
+          .strategy = "dc_s3gd:lambda=" + std::to_string(lambda) + (per_tensor ? ",per=tensor" : ""),
+          .ranks = 3};
       const Weights ours = run_replicas(c);
       const Weights paper = by_the_paper(c, lambda, per_tensor);
       for (std::size_t r = 0; r < ours.size(); ++r) expect_near(ours[r], paper[r], 2e-5F);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/few_numbers.h"
 #include "support/on_every_rank.h"
 #include "support/refusal.h"
-#include "support/few_numbers.h"
 #include "support/simulate.h"
 #include "support/train.h"
 #include "tacit/collectives/push_sum.h"

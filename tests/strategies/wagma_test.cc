@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/few_numbers.h"
 #include "support/plain_worker.h"
 #include "support/refusal.h"
-#include "support/few_numbers.h"
 #include "support/simulate.h"
 #include "support/train.h"
 
@@ -110,7 +110,8 @@ TEST(Wagma, PatienceLetsInWhoComesAMomentLaterAndEndsWhenAllHaveCome) {
   NEEDS_SIMULATOR;
   for (const bool patient : {true, false})
     simulate(cluster_of(4), [&](Process& me) {
-      FewNumbers r(me, std::string("wagma:group=4,late=mean,patience=") + (patient ? "0.9" : "0") + kOnlyGroups);
+      FewNumbers r(me,
+                   std::string("wagma:group=4,late=mean,patience=") + (patient ? "0.9" : "0") + kOnlyGroups);
       me.control().barrier();
       const Seconds start = me.tasks().clock().now();
       me.tasks().clock().sleep(Seconds(0.001 * me.rank()));
@@ -140,7 +141,8 @@ TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
   constexpr std::uint64_t kModel = 4 * 1000;  // small: recursive doubling, log2 of whole models
   expect_models_and_news("wagma:group=2,period=1000,patience=0", 6, 1000, 6 * 4 * kModel, 6);
   expect_models_and_news("wagma:group=4,period=1000,patience=0", 6, 1000, 6 * 4 * 2 * kModel, 6);
-  expect_models_and_news("wagma:group=2,period=3,patience=0", 6, 1000, 4 * 4 * kModel + 2 * 4 * 2 * kModel, 4);
+  expect_models_and_news("wagma:group=2,period=3,patience=0", 6, 1000, 4 * 4 * kModel + 2 * 4 * 2 * kModel,
+                         4);
   // Large ones are cut: 2 (S-1)/S of a model per rank.
   constexpr std::uint64_t kLarge = std::uint64_t{4} * 60000;
   expect_models_and_news("wagma:group=4,period=1000,patience=0", 2, 60000, 2 * 4 * (2 * kLarge * 3 / 4), 2);
@@ -172,12 +174,14 @@ TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestAndWaitsForNobody) {
 
 TEST(Wagma, GoesOnWheneverARankCrashes) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"wagma:period=3", "wagma:group=4,late=mean", "wagma:late=mean,patience=0"}) expect_survival(spec);
+  for (const char* spec : {"wagma:period=3", "wagma:group=4,late=mean", "wagma:late=mean,patience=0"})
+    expect_survival(spec);
 }
 
 TEST(Wagma, AResumedRunGivesTheSameBits) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"wagma:group=2,period=4", "wagma:group=3,period=100", "wagma:late=mean,patience=0"})
+  for (const char* spec :
+       {"wagma:group=2,period=4", "wagma:group=3,period=100", "wagma:late=mean,patience=0"})
     expect_resume(cluster_of(5), spec);
 }
 

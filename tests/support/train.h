@@ -2,6 +2,8 @@
 // A whole run in a few lines, for laws of strategies.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <vector>
 
 #include "tacit/core/error.h"

@@ -98,8 +98,8 @@ class GroupSums {
   Sum newest_;               // that the trainer has seen
   bool reading_ = false;     // a rank was lost: boards in place of sums
   Seconds returned_;         // when next() last did
-  Seconds pace_{0};          // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
-  Board board_;              // what this rank gave last, with the number of its sum
+  Seconds pace_{0};  // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
+  Board board_;      // what this rank gave last, with the number of its sum
   Channel<Order> orders_;
   Channel<Sum> sums_;
   Channel<std::unique_ptr<Buffer>> spare_;

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "tacit/collectives/comm.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/buffer.h"
 
 namespace tacit {
 

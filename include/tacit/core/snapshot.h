@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tacit/core/tasks.h"
 #include "tacit/core/buffer.h"
+#include "tacit/core/tasks.h"
 
 namespace tacit {
 

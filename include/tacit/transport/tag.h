@@ -23,7 +23,7 @@ class Tag {
     kRequestBody,  // to an agent: the data that goes with it; step is the caller's ticket
     kReply,        // from an agent; step is the caller's ticket
     kAllToAll,
-    kGroup,        // a sum among some ranks; step is their number for it
+    kGroup,  // a sum among some ranks; step is their number for it
   };
   // Exchanges that run side by side on one rank use different lanes, so that they can never be taken for
   // one another. The byte ledger counts each lane apart.

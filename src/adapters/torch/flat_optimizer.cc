@@ -47,12 +47,10 @@ std::string spec_of(const optim::Optimizer& o, const char* name, const Options& 
 
 std::string spec_of(const optim::Optimizer& o, const optim::OptimizerOptions& group) {
   const std::type_info& type = typeid(o);  // exactly: what derives from them may step in another way
-  if (type == typeid(optim::SGD))
-    return spec_of(o, static_cast<const optim::SGDOptions&>(group));
+  if (type == typeid(optim::SGD)) return spec_of(o, static_cast<const optim::SGDOptions&>(group));
   if (type == typeid(optim::AdamW))
     return spec_of(o, "adamw", static_cast<const optim::AdamWOptions&>(group));
-  if (type == typeid(optim::Adam))
-    return spec_of(o, "adam", static_cast<const optim::AdamOptions&>(group));
+  if (type == typeid(optim::Adam)) return spec_of(o, "adam", static_cast<const optim::AdamOptions&>(group));
   refuse(o, "cannot run there; use torch::optim::SGD, Adam or AdamW, or another strategy");
 }
 

@@ -90,8 +90,7 @@ class Children::Child {
   void finish() {
     over_ = true;
     all_.guard_.forget(process_);
-    ending_->spared =
-        notes_ && ending_->kind == Ending::Kind::kKilled && goes_on_without(notes_->get(), id_);
+    ending_->spared = notes_ && ending_->kind == Ending::Kind::kKilled && goes_on_without(notes_->get(), id_);
     all_.watcher_.ended(id_, *ending_);
   }
 

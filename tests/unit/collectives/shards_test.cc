@@ -54,9 +54,7 @@ TEST(Shards, AWorkerSendsItsVectorUpOnceAndTheServersSendItDownOnce) {
 }
 
 TEST(Shards, MoreServersThanWorkersAreRefused) {
-  on_every_comm(2, [](Comm& comm) {
-    EXPECT_THROW(Shards(comm, 3, 10, mean_rule(2, 10)), InvalidConfig);
-  });
+  on_every_comm(2, [](Comm& comm) { EXPECT_THROW(Shards(comm, 3, 10, mean_rule(2, 10)), InvalidConfig); });
 }
 
 TEST(Shards, FewerParametersThanServersLeaveSomeServersEmpty) {

@@ -16,12 +16,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "tacit/core/buffer.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/snapshot.h"
-#include "tacit/core/buffer.h"
 
 namespace tacit {
 namespace {
