@@ -156,16 +156,6 @@ std::unique_ptr<T> prepare(World& world, Arguments&&... arguments) {
   }
 }
 
-bool is_interrupt(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Interrupted&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 // Where a signal goes to every process, a peer may be gone before this process has looked at its own.
 std::exception_ptr cause(const std::exception_ptr& error) {
   try {
@@ -225,12 +215,12 @@ class Run {
         reports = std::move(all);
       });
       if (std::none_of(reports.begin(), reports.end(), [](const RankReport& r) { return r.finished; }))
-        throw PeerLost(0, 0, "every worker crashed, as the cluster file says, and nobody is left to finish");
+        throw InvalidConfig("every worker crashes in this cluster file before the end; leave one of them");
       // Ranks that were lost did not finish.
       std::erase_if(reports, [&](const RankReport& r) { return world_.one_process() && !r.finished; });
     } catch (const std::exception& error) {
       error_ = cause(std::current_exception());
-      status = is_interrupt(error_) ? "interrupted" : "failed";
+      status = is<Interrupted>(error_) ? "interrupted" : "failed";
       if (status == "failed") message = error.what();
     }
     Summary summary = summarize(settings_.train, reports, status);

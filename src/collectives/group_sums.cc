@@ -20,16 +20,6 @@ int place_in(const std::vector<int>& living, int rank) {
   return static_cast<int>(std::find(living.begin(), living.end(), rank) - living.begin());
 }
 
-bool is_loss(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const PeerLost&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 }  // namespace
 
 GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups,
@@ -165,7 +155,7 @@ const GroupSums::Sum& GroupSums::next(FloatView x) {
     await(number);
     returned_ = clock_.now();
     if (!newest_.error) return newest_;
-    if (!comm_.survives() || !is_loss(newest_.error)) std::rethrow_exception(newest_.error);
+    if (!comm_.survives() || !is<PeerLost>(newest_.error)) std::rethrow_exception(newest_.error);
     reading_ = true;
   }
   read_boards(number, x);

@@ -72,15 +72,7 @@ void note_that_others_go_on(int descriptor, int rank) {
 
 }  // namespace
 
-bool is_consequence(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const PeerLost&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
+bool is_consequence(const std::exception_ptr& error) { return is<PeerLost>(error); }
 
 void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
   std::exception_ptr first;

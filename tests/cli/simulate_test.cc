@@ -151,6 +151,27 @@ TEST_F(Simulate, GossipAndWagmaGoOnWithoutTheRanksThatCrash) {
     }
 }
 
+TEST_F(Simulate, WhereEveryWorkerCrashesNobodyFinishes) {
+  write_cluster("[[crash]]\nrank = 0\nat = \"30ms\"\n");
+  expect_refusal("simulate --workers 1" + train_, {"every worker crashes"});
+}
+
+TEST_F(Simulate, WhatCompressesNeedsContent) {
+  write_cluster();
+  expect_refusal("simulate --cluster cluster.toml --cost-only --model resnet50 --steps 3 --strategy compskip",
+                 {"--cost-only", "compskip"});
+}
+
+// Servers and their optimisers too: five gigabytes of weights take no memory where there are none.
+TEST_F(Simulate, CostOnlyServersHoldNothing) {
+  write_cluster();
+  for (const char* strategy : {"ssd:warmup=1", "ssgd:servers=4"})
+    EXPECT_GT(json("simulate --json --cluster cluster.toml --cost-only --parameters 20000000000 --steps 3 "
+                   "--strategy " +
+                   std::string(strategy))["seconds"],
+              1.0);
+}
+
 TEST_F(Simulate, CompareTellsStrategiesApart) {
   write_cluster();
   const auto table = json(
@@ -201,6 +222,15 @@ lr = 0.05
       json("simulate --workers 4 --seed 3 --strategy local:period=5 --lr 0.05 --evaluate-every 20 --json" +
            train_);
   EXPECT_EQ(alone["trace_hash"], table["rows"][3]["runs"][2]["trace_hash"]);
+  // What is given on the command line wins over the file.
+  const auto other = json(
+      "compare --experiment experiment.toml --out other --json --steps 4 --workers 3 --seeds 7 --lr 0.03");
+  ASSERT_EQ(other["rows"].size(), 2U);
+  EXPECT_EQ(other["rows"][0]["workers"], 3);
+  const RunRecord run = read_run_log(path("other/ssgd/run.jsonl"));
+  EXPECT_EQ(run.started.steps, 4);
+  EXPECT_EQ(run.started.lr, 0.03);
+  EXPECT_EQ(run.started.seed, 7U);
 }
 
 TEST_F(Simulate, ExperimentsThatCannotBeAreRefused) {
