@@ -18,6 +18,7 @@
 #include "cli/signals.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
+#include "tacit/core/thrown.h"
 #include "tacit/runlog/writer.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/cost.h"

@@ -6,6 +6,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
+#include "tacit/core/thrown.h"
 
 namespace tacit {
 namespace {

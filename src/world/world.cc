@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/thrown.h"
 #include "world/backend.h"
 #include "world/plan.h"
 

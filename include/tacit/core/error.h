@@ -2,7 +2,6 @@
 // The kinds of failure. Who can mend it decides the type; docs/errors.md is the table.
 #pragma once
 
-#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -56,18 +55,6 @@ struct Interrupted : Error {
 struct Bug : std::logic_error {
   using std::logic_error::logic_error;
 };
-
-// Whether that is what was thrown.
-template <class E>
-bool is(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const E&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 [[noreturn]] void fail_check(const char* file, int line, const char* condition, const std::string& what);
 
