@@ -77,8 +77,7 @@ TEST_F(Simulate, TheRunLogHasEveryRanksTimes) {
 TEST_F(Simulate, WhatRunsBehindTheGradientIsHidden) {
   write("cluster.toml",
         "workers = 4\n[network]\nbandwidth = \"100Mbps\"\nlatency = \"10us\"\n[compute]\nstep = \"20ms\"\n");
-  const std::string steps =
-      " --cluster cluster.toml --model mlp --data synthetic:samples=960 --steps 20 --batch 10 --json";
+  const std::string steps = " --cluster cluster.toml --cost-only --parameters 100000 --steps 20 --json";
   const auto seconds = [&](const std::string& strategy) {
     return json("simulate --strategy " + strategy + steps)["seconds"].get<double>();
   };
