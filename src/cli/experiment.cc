@@ -46,30 +46,24 @@ Contender read_contender(sim::Table& run) {
 
 // What the user gave as an option stays.
 void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
-  const auto text = [&](const char* key, const char* option, std::string& value) {
+  const auto text = [&](const char* key, bool stays, std::string& value) {
     std::string said = file.text(key, value);
-    if (!given(option)) value = std::move(said);
+    if (!stays) value = std::move(said);
   };
-  const auto integer = [&](const char* key, const char* option, std::int64_t& value) {
+  const auto integer = [&](const char* key, bool stays, std::int64_t& value) {
     const int said = file.integer(key, static_cast<int>(value));
-    if (!given(option)) value = said;
+    if (!stays) value = said;
   };
-  text("model", "--model", s.model);
-  text("data", "--data", s.data);
   const bool how_long = given("--epochs") || given("--steps");
-  std::int64_t epochs = s.train.epochs;
-  std::int64_t steps = s.train.steps;
-  integer("epochs", "--epochs", epochs);
-  integer("steps", "--steps", steps);
-  if (!how_long) {
-    s.train.epochs = epochs;
-    s.train.steps = steps;
-  }
-  integer("batch", "--batch", s.train.batch);
+  text("model", given("--model"), s.model);
+  text("data", given("--data"), s.data);
+  integer("epochs", how_long, s.train.epochs);
+  integer("steps", how_long, s.train.steps);
+  integer("batch", given("--batch"), s.train.batch);
   if (const double lr = file.number("lr", s.train.lr); !given("--lr")) s.train.lr = lr;
-  text("schedule", "--schedule", s.train.schedule);
-  text("optimizer", "--optimizer", s.train.optimizer);
-  integer("evaluate_every", "--evaluate-every", s.train.evaluate_every);
+  text("schedule", given("--schedule"), s.train.schedule);
+  text("optimizer", given("--optimizer"), s.train.optimizer);
+  integer("evaluate_every", given("--evaluate-every"), s.train.evaluate_every);
 }
 
 SimulateSettings settings_of(const Experiment& e, const Contender& c, int workers, std::uint64_t seed) {

@@ -46,8 +46,8 @@ class SurvivingComm final : public Comm {
   void broadcast(Bytes x, int root) override {
     together({StarOp::Kind::kFrom, root}, x, [&] {
       plain_->broadcast(x, root);
-      plain_
-          ->barrier();  // the root could be several broadcasts ahead, and the star remembers the last result only
+      // The root could be several broadcasts ahead, and the star remembers the last result only.
+      plain_->barrier();
     });
   }
   void barrier() override {

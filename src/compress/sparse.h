@@ -77,23 +77,26 @@ class Writer {
   std::size_t fill(ConstFloatView x, Bytes out) {
     const std::size_t count = positions_.size();
     wire::part<std::uint32_t>(out, 0, 1)[0] = static_cast<std::uint32_t>(count);
-    values_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) values_[i] = x[positions_[i]];
-    if (layout_ == Layout::kPacked) return pack(x.size(), out);
+    if (layout_ == Layout::kPacked) return pack(x, out);
     std::copy(positions_.begin(), positions_.end(), wire::part<std::uint32_t>(out, 4, count).begin());
-    std::copy(values_.begin(), values_.end(), wire::part<float>(out, 4 + 4 * count, count).begin());
+    gather(x, wire::part<float>(out, 4 + 4 * count, count));
     return bytes_for(layout_, count, x.size());
   }
 
  private:
-  std::size_t pack(std::size_t n, Bytes out) {
+  void gather(ConstFloatView x, FloatView values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = x[positions_[i]];
+  }
+  std::size_t pack(ConstFloatView x, Bytes out) {
     const std::size_t count = positions_.size();
+    values_.resize(count);
+    gather(x, values_);
     kernels::to_bf16(values_, wire::part<std::uint16_t>(out, 4, count));
     const std::size_t gaps_at = 4 + 2 * count;
     BitWriter bits(out.subspan(gaps_at));
     std::uint32_t next = 0;
     for (const std::uint32_t p : positions_) {
-      bits.rice(p - next, low_digits(count, n));
+      bits.rice(p - next, low_digits(count, x.size()));
       next = p + 1;
     }
     return gaps_at + bits.finish();
@@ -101,7 +104,7 @@ class Writer {
 
   const Layout layout_;
   std::vector<std::uint32_t> positions_;
-  std::vector<float> values_;
+  std::vector<float> values_;  // before they are packed
 };
 
 // f(i, p) for the i-th position p; throws Mismatch for one that cannot be, and where the bytes do not end with the last.

@@ -6,7 +6,7 @@
 // Idea        at every step each rank averages its weights with a small group that changes from step to step; whoever comes
 //             first starts the average, and the late ones are in it with what they gave last. Every tau steps all ranks
 //             wait for each other and take the global mean.
-// Symbols     W_t = w.params()   P = w.size()   S = group_ (about sqrt P)   tau = period_   send_buf = what GroupSums was given
+// Symbols     W_t = w.params()   P = w.size()   S = o_.group (about sqrt P)   tau = o_.period   send_buf = what GroupSums was given
 // Cost        a group step sends 2 (S-1)/S d floats (log2 S d where d is small), a global one an all-reduce of d floats.
 // Reduces to  the mean of all weights at every step for S = P and nobody late; butterfly mixing for S = 2 and tau = infinity;
 //             local for S = 1 (tests/strategies/wagma_test.cc).
