@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "collectives/agent.h"
 
+#include <deque>
 #include <exception>
 #include <utility>
 
@@ -30,7 +31,7 @@ ConstBytes header_bytes(const Header& h) { return std::as_bytes(std::span(&h, 1)
 class EndpointAnswer final : public Answer {
  public:
   EndpointAnswer(Endpoint& endpoint, int to, Tag tag) : endpoint_(endpoint), to_(to), tag_(tag) {}
-  void send(ConstBytes reply) override { endpoint_.isend(to_, tag_, reply)->wait(); }
+  Request begin(ConstBytes reply) override { return endpoint_.isend(to_, tag_, reply); }
 
  private:
   Endpoint& endpoint_;
@@ -121,27 +122,50 @@ class EndpointAgent final : public Agent {
 
 }  // namespace
 
-void Caller::send(int peer, std::uint32_t service, std::uint32_t ticket, bool wants_reply, const Call& call) {
-  const Header h{.body_bytes = call.body.size(),
-                 .step = call.step,
-                 .method = call.method,
-                 .ticket = ticket,
-                 .kind = wants_reply ? kCall : kPost};
-  const Request header = endpoint_.isend(peer, request_tag(lane_, service), header_bytes(h));
-  if (!call.body.empty()) endpoint_.isend(peer, body_tag(lane_, ticket), call.body)->wait();
-  header->wait();
+// One request on its way: its header and, where it has one, its body.
+class Caller::Sending {
+ public:
+  Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to)
+      : header_{.body_bytes = to.call.body.size(),
+                .step = to.call.step,
+                .method = to.call.method,
+                .ticket = caller.next_ticket_.fetch_add(1),
+                .kind = kind} {
+    Endpoint& endpoint = caller.endpoint_;
+    const Tag::Lane lane = caller.lane_;
+    // First: the answer lands in its place even if it comes before anybody waits for it.
+    if (kind == kCall) answer_ = endpoint.irecv(to.peer, reply_tag(lane, header_.ticket), to.reply);
+    head_ = endpoint.isend(to.peer, request_tag(lane, service), header_bytes(header_));
+    if (!to.call.body.empty()) body_ = endpoint.isend(to.peer, body_tag(lane, header_.ticket), to.call.body);
+  }
+  void wait() {
+    head_->wait();
+    if (body_) body_->wait();
+  }
+  Arrival answer() { return answer_->wait(); }
+
+ private:
+  const Header header_;
+  Request answer_;
+  Request head_;
+  Request body_;
+};
+
+void Caller::post_all(std::uint32_t service, std::span<const Addressed> posts) {
+  std::deque<Sending> sending;
+  for (const Addressed& each : posts) sending.emplace_back(*this, service, kPost, each);
+  for (Sending& each : sending) each.wait();
 }
 
-void Caller::post(int peer, std::uint32_t service, const Call& call) {
-  send(peer, service, next_ticket_.fetch_add(1), false, call);
-}
-
-void Caller::call(int peer, std::uint32_t service, const Call& call, Bytes reply) {
-  const std::uint32_t ticket = next_ticket_.fetch_add(1);
-  const Request answer = endpoint_.irecv(peer, reply_tag(lane_, ticket), reply);
-  send(peer, service, ticket, true, call);
-  const Arrival arrival = answer->wait();
-  if (arrival.data.size() != reply.size()) refuse_length(endpoint_.rank(), arrival, reply.size());
+void Caller::call_all(std::uint32_t service, std::span<const Addressed> calls) {
+  std::deque<Sending> sending;
+  for (const Addressed& each : calls) sending.emplace_back(*this, service, kCall, each);
+  for (Sending& each : sending) each.wait();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Arrival arrival = sending[i].answer();
+    if (arrival.data.size() != calls[i].reply.size())
+      refuse_length(endpoint_.rank(), arrival, calls[i].reply.size());
+  }
 }
 
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,

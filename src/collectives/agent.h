@@ -19,11 +19,20 @@ class Caller {
  public:
   Caller(Endpoint& endpoint, Tag::Lane lane, std::uint32_t first_ticket = 0)
       : endpoint_(endpoint), lane_(lane), next_ticket_(first_ticket) {}
-  void post(int peer, std::uint32_t service, const Call& call);
-  void call(int peer, std::uint32_t service, const Call& call, Bytes reply);
+  // See Comm.
+  void post_all(std::uint32_t service, std::span<const Addressed> posts);
+  void call_all(std::uint32_t service, std::span<const Addressed> calls);
+  void post(int peer, std::uint32_t service, const Call& call) {
+    const Addressed one{peer, call};
+    post_all(service, {&one, 1});
+  }
+  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) {
+    const Addressed one{peer, call, reply};
+    call_all(service, {&one, 1});
+  }
 
  private:
-  void send(int peer, std::uint32_t service, std::uint32_t ticket, bool wants_reply, const Call& call);
+  class Sending;
 
   Endpoint& endpoint_;
   Tag::Lane lane_;

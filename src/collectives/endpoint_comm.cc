@@ -108,9 +108,11 @@ class EndpointComm final : public Comm {
   std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
     return make_agent(endpoint_, tasks_, lane_, service, std::move(handler));
   }
-  void post(int peer, std::uint32_t service, const Call& call) override { caller_.post(peer, service, call); }
-  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) override {
-    caller_.call(peer, service, call, reply);
+  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
+    caller_.post_all(service, posts);
+  }
+  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
+    caller_.call_all(service, calls);
   }
 
  private:

@@ -11,8 +11,6 @@
 namespace tacit {
 namespace {
 
-constexpr std::int64_t kNothingGiven = -1;
-
 // Call::method: a rank has come to a sum; otherwise the round in which the news was sent, from 1, and 0 by our own trainer.
 constexpr std::uint32_t kHere = 0xFFFFFFFFU;
 
@@ -24,23 +22,26 @@ int place_in(const std::vector<int>& living, int rank) {
 }  // namespace
 
 GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups,
-                     double patience)
+                     Manner manner)
     : comm_(comm),
       service_(service + 1),
       groups_(std::move(groups)),
-      patience_(patience),
+      manner_(manner),
       clock_(tasks.clock()),
-      like_(x),
       returned_(clock_.now()),
       board_(comm, tasks, service, x),
       orders_(tasks),
-      sums_(tasks),
-      spare_(tasks) {
+      replies_(tasks),
+      own_(x),
+      newest_(x),
+      before_(x),
+      work_(x) {
+  own_.take(x);
   agent_ = comm.serve(service_, [this](const Call& call, const std::unique_ptr<Answer>&) { hear(call); });
   running_ = comm.start([this](Comm& behind) { run(behind); });
 }
 
-GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop, 0}); }
+GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop}); }
 
 std::vector<int> GroupSums::group(std::int64_t number) const {
   const std::vector<int> living = comm_.living();
@@ -92,102 +93,149 @@ void GroupSums::count_in(std::int64_t number) {
   if (++here_[number] == comm_.size()) tell(number, 0);
 }
 
-// On the background task.
+// --- the background task
+
 void GroupSums::run(Comm& behind) {
-  std::int64_t next = 0;
-  for (;;) {
-    const Order order = orders_.get();
-    if (order.kind == Order::Kind::kStop) return;
-    if (order.kind == Order::Kind::kBeginAt) next = order.number;
-    for (; order.kind == Order::Kind::kRun && next <= order.number; ++next) {
-      try {
-        sums_.put(sum(behind, next));
-      } catch (...) {
-        return sums_.put({.number = next, .error = std::current_exception()});
-      }
+  try {
+    for (;;) {
+      const Order order = orders_.get();
+      if (order.kind == Order::Kind::kStop) return;
+      obey(behind, order);
     }
+  } catch (...) {
+    replies_.put({.error = std::current_exception()});
   }
 }
 
-GroupSums::Sum GroupSums::sum(Comm& behind, std::int64_t number) {
+void GroupSums::obey(Comm& behind, const Order& order) {
+  if (order.kind == Order::Kind::kBeginAt) running_number_ = order.number;
+  if (order.kind == Order::Kind::kGive) take_in(order);
+  if (order.kind == Order::Kind::kReplace) replace(order.x);
+  while (order.kind == Order::Kind::kRun && running_number_ <= order.number) sum(behind);
+}
+
+// The trainer has come to a sum.
+void GroupSums::take_in(const Order& given) {
+  const bool late = given.number < running_number_;
+  if (!late) waiting_ = given;
+  if (manner_.late == Late::kAdd) {
+    if (std::exchange(fresh_, false)) add_move(given.x);
+    own_.take(given.x);
+  } else {
+    own_.take(given.x);
+    if (std::exchange(fresh_, false)) {
+      kernels::add(newest_.view(), given.x);
+      kernels::scale(1.0F / static_cast<float>(members_ + 1), given.x);  // W = (Wsum + W') / (S + 1)
+    }
+  }
+  replies_.put({.over = late});
+}
+
+// Those who are a moment ahead may have activated the next sum already; then x is a move like any other.
+void GroupSums::replace(FloatView x) {
+  if (manner_.late == Late::kAdd && std::exchange(fresh_, false)) add_move(x);
+  own_.take(x);
+  replies_.put({.over = true});
+}
+
+// W = Wsum/S + (W' - before)
+void GroupSums::add_move(FloatView x) {
+  kernels::axpy(-1.0F, before_.view(), x);
+  kernels::add(own_.view(), x);
+}
+
+// Runs the next one.
+void GroupSums::sum(Comm& behind) {
   const std::vector<int> living = comm_.living();
   // Others may not know yet and make groups with the lost rank: what we sent them would not fit.
   for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.size()); ++i)
     if (i >= living.size() || living[i] != static_cast<int>(i))
       throw PeerLost(comm_.rank(), static_cast<int>(i), "groups are made without it from now on");
+  const std::int64_t number = running_number_++;
   const std::vector<int> members = group(number);
-  const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
-  Sum sum{number, blank(), static_cast<int>(members.size()), given->version == number};
-  sum.x->take(given->x.view());
-  behind.sum_among(members, static_cast<std::uint32_t>(number), sum.x->view());
-  return sum;
+  members_ = static_cast<int>(members.size());
+  work_.take(own_.view());
+  behind.sum_among(members, static_cast<std::uint32_t>(number), work_.view());
+
+  const bool in_time = waiting_ && waiting_->number == number;
+  const bool keep_sum = manner_.late == Late::kMean && !in_time;
+  if (!keep_sum) kernels::scale(1.0F / static_cast<float>(members_), work_.view());  // W = Wsum / S
+  if (in_time) work_.give(waiting_->x);
+  if (keep_sum) swap(newest_, work_);
+  if (manner_.late == Late::kAdd) {
+    swap(own_, work_);
+    if (!in_time && !fresh_) swap(before_, work_);
+  }
+  fresh_ = !in_time;
+  if (in_time) {
+    waiting_.reset();
+    replies_.put({.over = true});
+  }
 }
 
-std::unique_ptr<Buffer> GroupSums::blank() {
-  auto memory = spare_.try_get().value_or(nullptr);
-  return memory ? std::move(memory) : std::make_unique<Buffer>(like_);
-}
+// --- the trainer
 
-void GroupSums::take(Sum sum) {
-  if (newest_.x) spare_.put(std::move(newest_.x));
-  newest_ = std::move(sum);
-}
-
-// Until newest_ is that sum, a newer one or an error.
-void GroupSums::await(std::int64_t number) {
+// Until x is the mean, or an error says why not.
+GroupSums::Reply GroupSums::await(FloatView x, std::int64_t number) {
   // One late step, such as a straggler's, does not change the pace much.
   const Seconds took = clock_.now() - returned_;
   pace_ = pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
-  while (auto sum = sums_.try_get()) take(std::move(*sum));
-  if (newest_.error || newest_.number >= number) return;
-  if (patience_ > 0) {
+  orders_.put({Order::Kind::kGive, number, x});
+  const Reply given = replies_.get();
+  if (given.over || given.error) return given;
+  if (manner_.patience > 0) {
     post(static_cast<int>(number % comm_.size()), kHere, number);
-    if (auto sum = sums_.get_until(clock_.now() + patience_ * pace_)) return take(std::move(*sum));
+    if (auto reply = replies_.get_until(clock_.now() + manner_.patience * pace_)) return *reply;
   }
   orders_.put({Order::Kind::kRun, number});
   post(comm_.rank(), 0, number);
-  take(sums_.get());
+  return replies_.get();
 }
 
-const GroupSums::Sum& GroupSums::next(FloatView x) {
+// False where a rank was lost, and from now on boards are read.
+bool GroupSums::settled(const Reply& reply) {
+  returned_ = clock_.now();
+  if (!reply.error) return true;
+  if (!comm_.survives() || !is<PeerLost>(reply.error)) std::rethrow_exception(reply.error);
+  reading_ = true;
+  return false;
+}
+
+void GroupSums::next(FloatView x) {
   const std::int64_t number = number_++;
   board_.publish(x, number);
-  if (!reading_) {
-    await(number);
-    returned_ = clock_.now();
-    if (!newest_.error) return newest_;
-    if (!comm_.survives() || !is<PeerLost>(newest_.error)) std::rethrow_exception(newest_.error);
-    reading_ = true;
-  }
-  read_boards(number, x);
-  return newest_;
+  if (reading_ || !settled(await(x, number))) read_boards(number, x);
 }
 
 void GroupSums::read_boards(std::int64_t number, FloatView x) {
-  take({number, blank(), 1, true});
-  newest_.x->take(x);
-  std::unique_ptr<Buffer> theirs = blank();
+  Buffer theirs(x);
+  int members = 1;
+  Buffer sum(x);
+  sum.take(x);
   for (const int peer : group(number)) {
     if (peer == comm_.rank()) continue;
     try {
-      board_.read(peer, theirs->view());
+      board_.read(peer, theirs.view());
     } catch (const PeerLost&) {
       continue;  // the next group is made without it
     }
-    kernels::add(theirs->view(), newest_.x->view());
-    ++newest_.members;
+    kernels::add(theirs.view(), sum.view());
+    ++members;
   }
-  spare_.put(std::move(theirs));
+  kernels::scale(1.0F / static_cast<float>(members), sum.view());
+  sum.give(x);
 }
 
-void GroupSums::refresh(ConstFloatView x) {
-  board_.publish(x, kNothingGiven);
-  returned_ = clock_.now();
+void GroupSums::refresh(FloatView x) {
+  board_.publish(x, number_);
+  if (reading_) return;
+  orders_.put({Order::Kind::kReplace, 0, x});
+  settled(replies_.get());
 }
 
 void GroupSums::close() {
   comm_.barrier();  // all have had their last sum, and with it every rank has run it
-  orders_.put({Order::Kind::kStop, 0});
+  orders_.put({Order::Kind::kStop});
   running_->wait();
   agent_->stop();
   board_.close();
@@ -195,19 +243,14 @@ void GroupSums::close() {
 }
 
 void GroupSums::save(StateWriter& state) const {
-  const std::shared_ptr<const Snapshot::Copy> given = board_.latest();
   state.write("group_sums.number", static_cast<std::uint64_t>(number_));
-  state.write("group_sums.given", static_cast<std::uint64_t>(given->version));
-  state.write("group_sums.x", given->x.view());
+  state.write("group_sums.x", own_.view());
 }
 
 void GroupSums::load(StateReader& state) {
   number_ = static_cast<std::int64_t>(state.number("group_sums.number"));
-  const auto version = static_cast<std::int64_t>(state.number("group_sums.given"));
-  std::unique_ptr<Buffer> given = blank();
-  state.read("group_sums.x", given->view());
-  board_.publish(given->view(), version);
-  spare_.put(std::move(given));
+  state.read("group_sums.x", own_.view());
+  board_.publish(own_.view(), number_);
   orders_.put({Order::Kind::kBeginAt, number_});
   returned_ = clock_.now();
   comm_.barrier();  // nobody activates a sum before all know which one is next

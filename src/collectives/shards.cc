@@ -51,6 +51,7 @@ class Shards::Keeper {
 
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
     if (call.method == kPush) {
+      finish_replies();  // a push may change what they are read from
       rule_->push(call.from, call.step, floats_in(call.body));
     } else {
       TACIT_CHECK((call.method == kPull || call.method == kVisit) && answer,
@@ -62,13 +63,23 @@ class Shards::Keeper {
   bool try_answer(Waiting& asked) {
     const ConstFloatView reply = rule_->pull(asked.call.from, asked.call.step);
     if (reply.empty()) return false;
-    if (asked.call.method == kVisit) visitor_();
-    asked.answer->send(asked.call.method == kVisit ? ConstBytes() : bytes_of(reply));
+    const bool visit = asked.call.method == kVisit;
+    if (visit) {
+      finish_replies();
+      visitor_();
+    }
+    // Not waited for: all workers that ask get their parts at the same time, however slow one of them is to take its own.
+    replies_.push_back(asked.answer->begin(visit ? ConstBytes() : bytes_of(reply)));
     return true;
+  }
+  void finish_replies() {
+    for (const Request& each : replies_) each->wait();
+    replies_.clear();
   }
 
   std::unique_ptr<ShardRule> rule_;
   std::vector<Waiting> waiting_;   // what came too early, and what is new
+  std::vector<Request> replies_;   // on their way, read from what the rule has
   std::function<void()> visitor_;  // the trainer's, who waits meanwhile
   std::unique_ptr<Agent> agent_;   // last: it stops before what it uses goes away
 };
@@ -95,13 +106,17 @@ Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker&
 Shards::~Shards() = default;
 
 void Shards::push(std::int64_t step, ConstFloatView x) const {
+  std::vector<Addressed> pushes;
   for (const Place& p : round_)
-    comm_.post(p.rank, kService, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))});
+    pushes.push_back({p.rank, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))}});
+  comm_.post_all(kService, pushes);
 }
 
 void Shards::pull(std::int64_t step, FloatView out) const {
+  std::vector<Addressed> pulls;
   for (const Place& p : round_)
-    comm_.call(p.rank, kService, {comm_.rank(), kPull, step, {}}, bytes_of(part(out, p.part)));
+    pulls.push_back({p.rank, {comm_.rank(), kPull, step, {}}, bytes_of(part(out, p.part))});
+  comm_.call_all(kService, pulls);
 }
 
 void Shards::read(Comm& over, std::int64_t step, FloatView out) const {

@@ -73,9 +73,11 @@ class SurvivingComm final : public Comm {
   std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
     return plain_->serve(service, std::move(handler));
   }
-  void post(int peer, std::uint32_t service, const Call& call) override { plain_->post(peer, service, call); }
-  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) override {
-    plain_->call(peer, service, call, reply);
+  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
+    plain_->post_all(service, posts);
+  }
+  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
+    plain_->call_all(service, calls);
   }
 
  private:

@@ -14,8 +14,9 @@
 //             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
 //             The first waits a little for those who come a moment later (patience; 0 as in the paper). A rank that is late
 //             by several averages takes the newest, as the released program does, whose receive buffer has one place.
-//             It keeps its own step whole (late=add); the paper's rule gives it the weight of one more rank (late=mean).
-//             Momentum stays local.
+//             A late rank is in the averages that it misses with its weights as those averages left them, and adds its step
+//             when it comes (late=add), so that the mean of all replicas moves by every step of every rank. In the paper
+//             (late=mean) it is in them with what it gave last and then has the weight of one more rank. Momentum stays local.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -24,9 +25,7 @@
 #include <utility>
 
 #include "tacit/collectives/group_sums.h"
-#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
-#include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
 #include "tacit/topology/groups.h"
 
@@ -38,8 +37,7 @@ constexpr std::uint32_t kService = 3;  // and 4
 struct WagmaOptions {
   int group;
   std::int64_t period;
-  double patience;
-  bool add_late;  // late=add
+  GroupSums::Manner manner;  // patience and late
 };
 
 class Wagma final : public Strategy {
@@ -49,22 +47,20 @@ class Wagma final : public Strategy {
   void start(Worker& w) override {
     Strategy::start(w);
     if (o_.group == 1) return;
-    if (o_.add_late) before_.assign(w.params());
     sums_.emplace(
         w.comm(), w.tasks(), kService, w.params(),
         [s = o_.group](int place, int n, std::int64_t t) {
           return groups::group_of(place, n, std::min(s, n), t);
         },
-        o_.patience);
+        o_.manner);
   }
 
   void step(Worker& w) override {
-    if (o_.add_late && sums_) before_.take(w.params());
     w.apply(w.gradient());  // W' = W_t + U(g)
     apart_ = (w.t() + 1) % o_.period != 0;
     if (!apart_) w.comm().mean(w.params());  // W_{t+1} = 1/P sum W'
     if (!sums_) return;
-    apart_ ? average_group(w.params()) : sums_->refresh(w.params());
+    apart_ ? sums_->next(w.params()) : sums_->refresh(w.params());  // W_{t+1} = Wsum / S
   }
 
   void model(Worker& w, FloatView out) override {
@@ -86,23 +82,7 @@ class Wagma final : public Strategy {
   }
 
  private:
-  void average_group(FloatView x) {
-    const GroupSums::Sum& sum = sums_->next(x);
-    const float share = 1.0F / static_cast<float>(sum.members);
-    if (sum.in_time) {
-      sum.x->give(x);
-      kernels::scale(share, x);  // W_{t+1} = Wsum / S
-    } else if (o_.add_late) {
-      kernels::axpy(-1.0F, before_.view(), x);
-      kernels::axpy(share, sum.x->view(), x);  // W_{t+1} = Wsum / S + U(g)
-    } else {
-      kernels::add(sum.x->view(), x);
-      kernels::scale(1.0F / static_cast<float>(sum.members + 1), x);  // W_{t+1} = (Wsum + W') / (S + 1)
-    }
-  }
-
   const WagmaOptions o_;
-  Buffer before_;       // W_t, for late=add
   bool apart_ = false;  // whether replicas may differ; the same on every rank
   std::optional<GroupSums> sums_;
 };
@@ -126,10 +106,11 @@ StrategyInfo wagma_info() {
           "arXiv:2005.00124",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             static const std::array<std::string, 2> kLate{"mean", "add"};
-            const WagmaOptions o{.group = checked_group(options, ranks),
-                                 .period = options.integer("period", 10, 1, 1'000'000'000),
-                                 .patience = options.number("patience", 0.25, 0, 1),
-                                 .add_late = options.choice("late", "add", kLate) == "add"};
+            const WagmaOptions o{
+                .group = checked_group(options, ranks),
+                .period = options.integer("period", 10, 1, 1'000'000'000),
+                .manner = {.late = options.choice("late", "add", kLate) == "add" ? Late::kAdd : Late::kMean,
+                           .patience = options.number("patience", 0.25, 0, 1)}};
             return std::make_unique<Wagma>(o);
           },
           Sends::kNotCompressed,

@@ -39,7 +39,16 @@ struct Call {
 class Answer {
  public:
   virtual ~Answer() = default;
-  virtual void send(ConstBytes reply) = 0;
+  // The reply stays as it is until the request has ended.
+  virtual Request begin(ConstBytes reply) = 0;
+  void send(ConstBytes reply) { begin(reply)->wait(); }
+};
+
+// A call with its way there and, unless it is a post, the place for its answer.
+struct Addressed {
+  int peer = 0;
+  Call call{};
+  Bytes reply{};
 };
 
 // Runs on the agent's task, one call at a time. answer is null for a post.
@@ -111,10 +120,19 @@ class Comm {
 
   // Answers calls and posts to `service` (any number that all ranks agree on) until stopped.
   virtual std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) = 0;
-  // One way. Returns when body may be changed.
-  virtual void post(int peer, std::uint32_t service, const Call& call) = 0;
-  // There and back. The reply must have the length of `reply`.
-  virtual void call(int peer, std::uint32_t service, const Call& call, Bytes reply) = 0;
+  // One way, to several peers at once. Returns when all bodies may be changed.
+  virtual void post_all(std::uint32_t service, std::span<const Addressed> posts) = 0;
+  // There and back, to several peers at once: answers are taken in whatever order they come. Each must have the length of
+  // its `reply`.
+  virtual void call_all(std::uint32_t service, std::span<const Addressed> calls) = 0;
+  void post(int peer, std::uint32_t service, const Call& call) {
+    const Addressed one{peer, call};
+    post_all(service, {&one, 1});
+  }
+  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) {
+    const Addressed one{peer, call, reply};
+    call_all(service, {&one, 1});
+  }
 };
 
 }  // namespace tacit

@@ -12,16 +12,25 @@
 
 #include "tacit/collectives/board.h"
 #include "tacit/collectives/comm.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/state.h"
 
 namespace tacit {
 
+// What a rank that comes late to a sum does with its own vector x, of which something older is in the sum.
+enum class Late {
+  kAdd,   // what x has moved by since the last sum, on top of the mean: x <- sum/S + (x - before)
+  kMean,  // x as one more member: x <- (sum + x) / (S + 1), the rule of the paper
+};
+
 // Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks. From then on a task of every rank runs
-// it with what the rank gave last, however old that is, while its trainer computes. Sums run in their order and one at a
-// time on a rank. A trainer that comes late to one takes the newest that its rank has run, so that what it gives next is not
-// older than it must be.
+// it, while its trainer computes, with what the rank has there: what its trainer gave last or, with Late::kAdd, the mean of
+// that and of the sums that were run since. Sums run in their order and one at a time on a rank. A trainer that comes late to one
+// takes the newest that its rank has run, once; where it has had that one already, x stays as it is.
 //
+// Conserved   with Late::kAdd the sum over all ranks of what they have there: a sum replaces it by the group's mean, and a trainer
+//             adds to it what it moved x by. So no move of any rank is lost or counted twice, however late.
 // Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
 //             tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
 //             messages at most, however many ranks came first at the same time.
@@ -30,7 +39,7 @@ namespace tacit {
 // Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank reads
 //             the newest vectors of its group off their boards. No rank needs to know what another one believes about who is
 //             alive, which ranks learn at different times.
-// Memory      beside the board's copies, a vector per sum that was run since the trainer last asked for one.
+// Memory      beside the board's copies, three vectors at most.
 // Threads     the trainer's task.
 // Lifetime    close() is collective and comes before the end; comm and tasks outlive it.
 class GroupSums {
@@ -38,26 +47,24 @@ class GroupSums {
   // The places of [0, n) that sum number `number` adds, `place` among them, ascending; alike on all ranks.
   using Groups = std::function<std::vector<int>(int place, int n, std::int64_t number)>;
 
-  // `service` and the number after it are taken. x is given to sums until the first next(). `patience` is the longest that a
-  // rank waits for others before it activates a sum, as a share of the time between its own two sums.
-  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups, double patience);
+  struct Manner {
+    Late late = Late::kAdd;
+    double patience =
+        0;  // how long a rank waits at most before it activates a sum, as a share of the time between two sums
+  };
+
+  // `service` and the number after it are taken. x is given to sums until the first next().
+  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups, Manner manner);
   ~GroupSums();
   GroupSums(const GroupSums&) = delete;
   GroupSums& operator=(const GroupSums&) = delete;
 
-  struct Sum {
-    std::int64_t number = -1;
-    std::unique_ptr<Buffer> x{};
-    int members = 0;
-    bool in_time = false;        // what this rank gave for it is in it, and not something older
-    std::exception_ptr error{};  // in place of a sum
-  };
-  // Gives x to the next sum. Where this rank has run that one or a newer one already, the newest is the result, at once;
-  // otherwise activates it and waits for the rest of the group, whose trainers may be anywhere. The result is readable until
-  // the next call.
-  const Sum& next(FloatView x);
-  // Replaces what the rank gave last, between two sums.
-  void refresh(ConstFloatView x);
+  // Gives x to the next sum and leaves the mean of its group in x. Where this rank has run that sum or a newer one already,
+  // at once and by the rule for the late; otherwise activates it and waits for the rest of the group, whose trainers may be
+  // anywhere.
+  void next(FloatView x);
+  // What the rank has there becomes x, between two sums.
+  void refresh(FloatView x);
 
   void close();
 
@@ -66,9 +73,16 @@ class GroupSums {
   void load(StateReader& state);
 
  private:
+  // What the task is asked for, by the trainer and by the agent.
   struct Order {
-    enum class Kind { kRun, kBeginAt, kStop } kind;
-    std::int64_t number;
+    enum class Kind { kRun, kGive, kReplace, kBeginAt, kStop } kind;
+    std::int64_t number = 0;
+    FloatView x{};  // kGive, kReplace: the trainer's, who waits for the reply
+  };
+  // What it tells the trainer.
+  struct Reply {
+    bool over = false;  // x is what it shall be; otherwise the sum that it is for has not been run yet
+    std::exception_ptr error{};  // in place of an answer
   };
   // What this rank has told of the newest sum it heard of: the rounds from `told_from` on.
   struct News {
@@ -77,32 +91,43 @@ class GroupSums {
   };
 
   std::vector<int> group(std::int64_t number) const;
-  void take(Sum sum);
-  void await(std::int64_t number);
+  Reply await(FloatView x, std::int64_t number);
+  bool settled(const Reply& reply);
   void post(int peer, std::uint32_t method, std::int64_t number);
   void hear(const Call& call);
   void tell(std::int64_t number, int first_round);
   void count_in(std::int64_t number);
   void run(Comm& behind);
-  Sum sum(Comm& behind, std::int64_t number);
+  void obey(Comm& behind, const Order& order);
+  void take_in(const Order& given);
+  void replace(FloatView x);
+  void add_move(FloatView x);
+  void sum(Comm& behind);
   void read_boards(std::int64_t number, FloatView x);
-  std::unique_ptr<Buffer> blank();
 
   Comm& comm_;
   const std::uint32_t service_;
   const Groups groups_;
-  const double patience_;
+  const Manner manner_;
   Clock& clock_;
-  const FloatView like_;
   std::int64_t number_ = 0;  // of the next sum
-  Sum newest_;               // that the trainer has seen
   bool reading_ = false;     // a rank was lost: boards in place of sums
   Seconds returned_;         // when next() last did
   Seconds pace_{0};  // how long the trainer needs from one sum to the next, as a rule; 0: not known yet
-  Board board_;      // what this rank gave last, with the number of its sum
+  Board board_;      // what the trainer gave last
   Channel<Order> orders_;
-  Channel<Sum> sums_;
-  Channel<std::unique_ptr<Buffer>> spare_;
+  Channel<Reply> replies_;
+
+  // The background task's. The trainer looks at them between two sums, when it has had a reply and the task is idle.
+  std::int64_t running_number_ = 0;  // the next sum to run
+  std::optional<Order> waiting_;     // the trainer waits for this sum
+  bool fresh_ = false;               // a sum was run since the trainer last came
+  int members_ = 0;                  // of that sum
+  Buffer own_;                       // what this rank has there: its part of the next sum
+  Buffer newest_;                    // kMean: the newest sum
+  Buffer before_;  // kAdd, where fresh_: own_ when the trainer last left, which is what it began with
+  Buffer work_;    // the sum that is run
+
   News news_;                         // the agent's
   std::map<std::int64_t, int> here_;  // likewise: how many have come to a sum that is not activated yet
   std::unique_ptr<Agent> agent_;      // after what it uses

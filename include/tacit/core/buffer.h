@@ -2,6 +2,7 @@
 // A vector that an algorithm keeps beside the parameters.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "tacit/core/phantom.h"
@@ -29,6 +30,10 @@ class Buffer {
   }
   void give(FloatView out) const {
     if (!Phantom::holds(view_.data())) copy(view_, out);
+  }
+  friend void swap(Buffer& a, Buffer& b) noexcept {
+    a.own_.swap(b.own_);
+    std::swap(a.view_, b.view_);
   }
   FloatView view() { return view_; }
   ConstFloatView view() const { return view_; }

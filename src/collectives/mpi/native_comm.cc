@@ -115,11 +115,11 @@ class NativeComm final : public Comm {
   std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
     return messages_->serve(service, std::move(handler));
   }
-  void post(int peer, std::uint32_t service, const Call& call) override {
-    messages_->post(peer, service, call);
+  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
+    messages_->post_all(service, posts);
   }
-  void call(int peer, std::uint32_t service, const Call& call, Bytes reply) override {
-    messages_->call(peer, service, call, reply);
+  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
+    messages_->call_all(service, calls);
   }
 
   std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
 #include <cstring>
 #include <utility>
 
@@ -143,15 +144,30 @@ void Connection::read_some(const std::atomic<bool>* own, Found& found) {
       }
       if (!staged.empty()) std::memmove(staging_.data(), staged.data(), staged.size());
       staged_ = staged.size();
+      // What TLS has taken from the kernel, no event announces: it is read to its end, whoever has what it waited for.
+      if (stream_->holds_input()) continue;
       // The caller has what it waited for; less than was asked for means that the kernel has no more.
       if (own != nullptr && own->load()) return;
       if (!stream_->encrypted() && count < rest.size() + stage.size()) return;
     }
+    if (open_.load() && stream_->holds_input()) look_again();
   } catch (const BadFrame& bad) {
     found.lost = std::string("it sent what is not our format: ") + bad.what();
   } catch (const std::bad_alloc&) {
     found.lost = "there is no memory for its message of " + std::to_string(header_.length) + " bytes";
   }
+}
+
+// The others had their turn. It waits for the lock, because nobody else may come for what TLS holds.
+void Connection::look_again() {
+  boost::asio::post(stream_->socket().get_executor(), [this] {
+    Found found;
+    {
+      const MutexLock lock(read_mutex_);
+      read_some(nullptr, found);
+    }
+    deal_with(found);
+  });
 }
 
 Bytes Connection::rest_of_frame() {

@@ -68,6 +68,7 @@ class Connection {
   };
 
   void read_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
+  void look_again() TACIT_REQUIRES(read_mutex_);
   bool take_in(ConstBytes& bytes, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
   void begin_frame(ConstBytes header) TACIT_REQUIRES(read_mutex_);
   void end_frame(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);

@@ -57,6 +57,12 @@ Result Stream::read(Bytes first, Bytes second, std::size_t& count) {
   return Result::kDone;
 }
 
+bool Stream::holds_input() const {
+  if (!tls_) return false;
+  const MutexLock lock(mutex_);
+  return tls_->holds_input();
+}
+
 Result Stream::write(std::span<const ConstBytes> parts, std::size_t& count) {
   if (!tls_) return write_plain(parts, count);
   const MutexLock lock(mutex_);

@@ -27,6 +27,9 @@ class Stream {
   Result handshake();
   // Some bytes, into `first` and, where that is full, into `second`.
   Result read(Bytes first, Bytes second, std::size_t& count);
+  // Bytes that were taken from the kernel and not read yet: no event will tell of them. A part of a record may be all
+  // that there is, so that the next read says kAgain.
+  bool holds_input() const;
   // Takes some bytes off the front of `parts`, which follow each other. kDone: took all, and the kernel has it.
   Result write(std::span<const ConstBytes> parts, std::size_t& count);
 

@@ -48,6 +48,7 @@ class TlsSession {
   enum class Result { kDone, kAgain, kClosed, kFailed };
   Result handshake();
   Result read(Bytes into, std::size_t& count);
+  bool holds_input() const { return SSL_has_pending(ssl_.get()) == 1; }  // read-ahead, whole records or not
   // Takes some of `data`; what it took is ours, and flush() sends it.
   Result write(ConstBytes data, std::size_t& count);
   Result flush();  // kAgain: the socket takes no more now
