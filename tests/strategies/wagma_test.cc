@@ -150,8 +150,9 @@ TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
   EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * (4 * kModel + 3 * 32 + 3 * 32));
 }
 
-// Rank 1 comes to the first average when rank 0 has had four: 1, 1/2, 1/4 and 1/8, each with the start's weights of rank 1.
-TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestAndWaitsForNobody) {
+// Rank 1 comes to the first average when rank 0 has had four. With late=mean these are 1/2, 1/4, 1/8 and 1/16, each with the
+// start's weights of rank 1; with late=add rank 1 is in the later ones with what the first left: 1/2 each time.
+TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestOnceAndWaitsForNobody) {
   NEEDS_SIMULATOR;
   for (const bool add : {false, true})
     simulate(cluster_of(2), [&](Process& me) {
@@ -159,17 +160,47 @@ TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestAndWaitsForNobody) {
       if (me.rank() == 1) me.tasks().clock().sleep(Seconds(0.2));
       const Seconds start = me.tasks().clock().now();
       r.step(0);
+      const float taken = add ? 0.5F + 2 : (0.125F + 2) / 3;
       if (me.rank() == 1) {
-        EXPECT_FLOAT_EQ(r.x(), add ? 0.125F / 2 + 2 : (0.125F + 2) / 3);
+        EXPECT_FLOAT_EQ(r.x(), taken);
       }
       for (std::int64_t t = 1; t < 4; ++t) r.step(t);
       if (me.rank() == 1) {
+        EXPECT_FLOAT_EQ(r.x(), taken) << "an average was taken twice";
         EXPECT_NEAR((me.tasks().clock().now() - start).count(), 0.04, 1e-9);
       } else {
-        EXPECT_FLOAT_EQ(r.x(), 0.125F / 2);
+        EXPECT_FLOAT_EQ(r.x(), add ? 0.5F : 0.125F / 2);
       }
       r.strategy->finish(r.worker);
     });
+}
+
+// With stragglers of all kinds and gradients at every step: some ranks miss one average, some several, some none.
+TEST(Wagma, TheMeanOfAllReplicasMovesByEveryStepOfEveryRankHoweverLate) {
+  NEEDS_SIMULATOR;
+  for (const char* spec :
+       {"wagma:group=2,period=8", "wagma:group=3,period=8,patience=0", "wagma:period=8,patience=0"})
+    for (const int ranks : {3, 4, 6, 8}) {
+      Cluster cluster = cluster_of(ranks);
+      cluster.jitter = 0.5;
+      cluster.stragglers.push_back({.ranks = {ranks - 1}, .factor = 4});
+      cluster.stragglers.push_back({.ranks = {1}, .factor = 2.5});
+      simulate(cluster, [&](Process& me) {
+        FewNumbers r(me, spec);
+        float own = 0;  // what this rank's steps moved it by
+        for (std::int64_t t = 0; t < 24; ++t) {
+          Rng rng(1, me.rank(), t, Rng::Use::kMinibatch);
+          for (float& g : r.worker.gradient()) g = rng.normal();
+          own -= r.worker.gradient()[1];
+          r.step(t);
+          if ((t + 1) % 8 != 0) continue;
+          me.control().sum(FloatView(&own, 1));
+          EXPECT_NEAR(r.x(), own / static_cast<float>(ranks), 2e-5) << spec << ", step " << t;
+          own = me.rank() == 0 ? own : 0;
+        }
+        r.strategy->finish(r.worker);
+      });
+    }
 }
 
 TEST(Wagma, GoesOnWheneverARankCrashes) {
