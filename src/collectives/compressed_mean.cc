@@ -26,6 +26,9 @@ std::vector<Slice> pieces_of(const TensorSplit& split, bool whole_model) {
   return pieces;
 }
 
+// x is added to the residual, and what was sent is taken out of it.
+constexpr double kCopiesOfMemory = 2;
+
 }  // namespace
 
 class CompressedMean::Impl {
@@ -50,6 +53,7 @@ class CompressedMean::Impl {
 
   void mean(Comm& comm, FloatView x, const Step& step) {
     take(comm, x, step);
+    spend(comm, kCopiesOfMemory + how_.maker.effort.encode);
     if (!small_.empty()) comm.mean(small_);
     if (!result_.empty()) {
       clear(result_);
@@ -58,6 +62,9 @@ class CompressedMean::Impl {
       else
         scatters(comm) ? by_scatter(comm, step) : by_gather(comm, step);
     }
+    // Gathered, as many payloads as there are ranks; otherwise those of the own shard and the answers, or a sum.
+    const bool gathered = !how_.maker.sketch && !scatters(comm);
+    spend(comm, (gathered ? comm.size() : 2) * how_.maker.effort.decode);
     momentum_.commit();
     memory_.commit();
     for (const auto& tensor : split_.small())
@@ -93,6 +100,11 @@ class CompressedMean::Impl {
   }
 
  private:
+  // In virtual time: so many copies of what is compressed.
+  void spend(Comm& comm, double copies) const {
+    comm.clock().work(copies * static_cast<double>(split_.large_values() * sizeof(float)));
+  }
+
   // Reads x and refuses what is not finite, before anything is sent or changed.
   void take(Comm& comm, ConstFloatView x, const Step& step) {
     const auto require = [&](bool finite, const TensorSplit::Tensor& tensor) {

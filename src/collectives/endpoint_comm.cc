@@ -40,6 +40,7 @@ class EndpointComm final : public Comm {
 
   int rank() const override { return endpoint_.rank(); }
   int size() const override { return endpoint_.size(); }
+  Clock& clock() override { return endpoint_.clock(); }
   const Ledger& ledger() const override { return endpoint_.ledger(); }
 
   void sum(FloatView x) override { all_reduce(x, 1.0F); }

@@ -15,6 +15,8 @@ namespace tacit {
 namespace {
 
 constexpr std::uint32_t kService = 1;
+// What comes in is kept, then added to the others.
+constexpr double kCopiesPerPush = 2;
 enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3 };
 
 }  // namespace
@@ -22,12 +24,15 @@ enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3 };
 // The shard that lives on this rank, and its agent.
 class Shards::Keeper {
  public:
-  Keeper(Comm& comm, std::unique_ptr<ShardRule> rule) : rule_(std::move(rule)) {
+  Keeper(Comm& comm, std::unique_ptr<ShardRule> rule) : clock_(comm.clock()), rule_(std::move(rule)) {
     agent_ = comm.serve(kService, [this](const Call& call, std::unique_ptr<Answer> answer) {
       handle(call, std::move(answer));
     });
   }
-  void stop() { agent_->stop(); }
+  void stop() {
+    agent_->stop();
+    finish_replies();  // they have been taken: nobody asks any more
+  }
 
   // Runs the job on the agent, as soon as the rule can answer a pull of that step.
   void visit(Comm& comm, std::int64_t step, const std::function<void(ShardRule&)>& job) {
@@ -53,6 +58,7 @@ class Shards::Keeper {
     if (call.method == kPush) {
       finish_replies();  // a push may change what they are read from
       rule_->push(call.from, call.step, floats_in(call.body));
+      clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
     } else {
       TACIT_CHECK((call.method == kPull || call.method == kVisit) && answer,
                   "a shard was asked for something else than push or pull");
@@ -77,6 +83,7 @@ class Shards::Keeper {
     replies_.clear();
   }
 
+  Clock& clock_;
   std::unique_ptr<ShardRule> rule_;
   std::vector<Waiting> waiting_;   // what came too early, and what is new
   std::vector<Request> replies_;   // on their way, read from what the rule has

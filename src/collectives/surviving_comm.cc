@@ -19,6 +19,7 @@ class SurvivingComm final : public Comm {
 
   int rank() const override { return plain_->rank(); }
   int size() const override { return plain_->size(); }
+  Clock& clock() override { return plain_->clock(); }
   const Ledger& ledger() const override { return plain_->ledger(); }
   bool survives() const override { return true; }
   std::vector<int> living() const override {

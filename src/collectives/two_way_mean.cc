@@ -90,6 +90,7 @@ class TwoWayMean::Impl {
  public:
   Impl(const Compression& up, const Compression& down, std::span<const Slice> tensors, int ranks)
       : name_(up.name),
+        effort_(up.maker.effort),
         split_(tensors, {}, up.min_values),
         up_(up, split_, ranks),
         down_(down, split_, ranks),
@@ -103,10 +104,15 @@ class TwoWayMean::Impl {
     const auto me = static_cast<std::size_t>(comm.rank());
     take(comm, x, step.t);
     Rng rng = step.rng;
-    say_up(comm, speaks(step.workers, me, memory_.pending(), x), step, rng.next());
+    const bool speak = speaks(step.workers, me, memory_.pending(), x);
+    // In virtual time: the memory, and what every worker that speaks has to encode; then as many shards as there are workers.
+    spend(comm, 2 + (speak ? effort_.encode : 0));
+    say_up(comm, speak, step, rng.next());
+    if (anyone(step.workers)) spend(comm, effort_.decode);
     if (!server_->take(average_, {0, owned_.count}, 1))
       throw Diverged(comm.rank(), step.t, "the average of compressed updates is not finite; lower --lr");
     say_down(comm, speaks(step.servers, me, server_->pending(), average_), step, rng.next());
+    if (anyone(step.servers)) spend(comm, effort_.decode);
     memory_.commit();
     server_->commit();
     each_tensor([&](Slice from, Slice to) { copy(part(ConstFloatView(result_), to), part(x, from)); });
@@ -131,6 +137,10 @@ class TwoWayMean::Impl {
 
  private:
   std::size_t values() const { return split_.large_values() + split_.small_values(); }
+
+  void spend(Comm& comm, double copies) const {
+    comm.clock().work(copies * static_cast<double>(values() * sizeof(float)));
+  }
 
   // f(where in the model, where in the vector)
   template <class F>
@@ -192,6 +202,7 @@ class TwoWayMean::Impl {
   }
 
   const std::string name_;
+  const Effort effort_;
   const TensorSplit split_;
   Direction up_;
   Direction down_;

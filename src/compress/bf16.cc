@@ -31,7 +31,7 @@ class Bf16 final : public Compressor {
 CompressorInfo bf16_info() {
   return {"bf16", "bfloat16, rounded to nearest: 2 bytes per value", "arXiv:1905.12322",
           [](OptionReader&) -> CompressorMaker {
-            return {{.contracts = true}, [] { return std::make_unique<Bf16>(); }, nullptr};
+            return {{.contracts = true}, [] { return std::make_unique<Bf16>(); }, nullptr, {}, {0.6, 0.8}};
           }};
 }
 

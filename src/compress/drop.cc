@@ -70,7 +70,8 @@ CompressorInfo drop_info() {
             return {{.contracts = true, .sparse = true},
                     [=] { return std::make_unique<Drop>(ratio, sample, layout); },
                     nullptr,
-                    [=] { return std::make_unique<Drop>(answer, sample, layout); }};
+                    [=] { return std::make_unique<Drop>(answer, sample, layout); },
+                    {0.9, 0.3}};
           }};
 }
 

@@ -58,11 +58,13 @@ class Int8 final : public Compressor {
 }  // namespace
 
 CompressorInfo int8_info() {
-  return {"int8", "8 bits between the least and the largest value of a block (options: block=1024)",
-          "arXiv:1511.04561", [](OptionReader& options) -> CompressorMaker {
-            const auto block = static_cast<std::size_t>(options.integer("block", 1024, 16, 1 << 20));
-            return {{.contracts = true}, [block] { return std::make_unique<Int8>(block); }, nullptr};
-          }};
+  return {
+      "int8", "8 bits between the least and the largest value of a block (options: block=1024)",
+      "arXiv:1511.04561", [](OptionReader& options) -> CompressorMaker {
+        const auto block = static_cast<std::size_t>(options.integer("block", 1024, 16, 1 << 20));
+        return {
+            {.contracts = true}, [block] { return std::make_unique<Int8>(block); }, nullptr, {}, {0.6, 0.7}};
+      }};
 }
 
 }  // namespace tacit

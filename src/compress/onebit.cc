@@ -66,7 +66,9 @@ CompressorInfo onebit_info() {
                                   " is not a multiple of 8; give " + std::to_string((block + 7) / 8 * 8));
             return {{.contracts = true},
                     [block] { return std::make_unique<OneBit>(static_cast<std::size_t>(block)); },
-                    nullptr};
+                    nullptr,
+                    {},
+                    {0.9, 0.7}};
           }};
 }
 

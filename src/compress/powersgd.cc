@@ -129,9 +129,11 @@ CompressorInfo powersgd_info() {
           "arXiv:1905.13727", [](OptionReader& options) -> CompressorMaker {
             const auto rank = static_cast<std::size_t>(options.integer("rank", 2, 1, 1024));
             const bool warm = options.flag("warm", true);
-            return {{.contracts = true}, nullptr, [=](Matrix m) {
-                      return std::make_unique<PowerSgd>(rank, warm, m);
-                    }};
+            return {{.contracts = true},
+                    nullptr,
+                    [=](Matrix m) { return std::make_unique<PowerSgd>(rank, warm, m); },
+                    {},
+                    {1.8, 0.6}};
           }};
 }
 

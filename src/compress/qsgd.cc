@@ -33,7 +33,9 @@ CompressorInfo qsgd_info() {
         const double bound = rule.max_norm ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
         return {{.unbiased = true, .contracts = bound < 1},
                 [rule] { return std::make_unique<LevelCompressor>(rule); },
-                nullptr};
+                nullptr,
+                {},
+                rule.elias ? Effort{11, 10} : Effort{3.2, 1.3}};
       }};
 }
 

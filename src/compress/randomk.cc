@@ -62,9 +62,11 @@ CompressorInfo randomk_info() {
           "arXiv:1809.07599", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const bool remembers = options.flag("ef", false) || options.flag("dgc", false);
-            return {{.unbiased = !remembers, .contracts = true, .sparse = true}, nullptr, [=](Matrix m) {
-                      return std::make_unique<RandomK>(ratio, !remembers, m.count);
-                    }};
+            return {{.unbiased = !remembers, .contracts = true, .sparse = true},
+                    nullptr,
+                    [=](Matrix m) { return std::make_unique<RandomK>(ratio, !remembers, m.count); },
+                    {},
+                    {0.5, 0.2}};
           }};
 }
 

@@ -17,7 +17,11 @@ CompressorInfo terngrad_info() {
           "arXiv:1705.07878", [](OptionReader& options) -> CompressorMaker {
             const auto bucket = static_cast<std::size_t>(options.integer("bucket", 4096, 8, 1 << 30));
             const LevelRule rule{.who = "terngrad", .levels = 1, .bucket = bucket, .max_norm = true};
-            return {{.unbiased = true}, [rule] { return std::make_unique<LevelCompressor>(rule); }, nullptr};
+            return {{.unbiased = true},
+                    [rule] { return std::make_unique<LevelCompressor>(rule); },
+                    nullptr,
+                    {},
+                    {2.5, 0.6}};
           }};
 }
 

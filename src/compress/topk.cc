@@ -110,7 +110,8 @@ CompressorInfo topk_info() {
             return {{.contracts = true, .sparse = true},
                     [=] { return std::make_unique<TopK>(ratio, layout); },
                     nullptr,
-                    [=] { return std::make_unique<TopK>(answer, layout); }};
+                    [=] { return std::make_unique<TopK>(answer, layout); },
+                    {2.6, 0.2}};
           }};
 }
 

@@ -15,20 +15,24 @@ using Alive = std::function<void()>;
 
 class SimClock final : public Clock {
  public:
-  SimClock(Scheduler& scheduler, Alive alive) : scheduler_(scheduler), alive_(std::move(alive)) {}
+  // `memory`: bytes per second that a machine copies.
+  SimClock(Scheduler& scheduler, double memory, Alive alive)
+      : scheduler_(scheduler), memory_(memory), alive_(std::move(alive)) {}
   Seconds now() const override { return scheduler_.now(); }
   void sleep(Seconds duration) override;
+  void work(double bytes) override { sleep(Seconds(bytes / memory_)); }
 
  private:
   Scheduler& scheduler_;
+  const double memory_;
   const Alive alive_;
 };
 
 // Lifetime  scheduler must outlive it and its tasks.
 class SimTasks final : public Tasks {
  public:
-  SimTasks(Scheduler& scheduler, int rank, Alive alive)
-      : scheduler_(scheduler), rank_(rank), clock_(scheduler, std::move(alive)) {}
+  SimTasks(Scheduler& scheduler, int rank, double memory, Alive alive)
+      : scheduler_(scheduler), rank_(rank), clock_(scheduler, memory, std::move(alive)) {}
   std::unique_ptr<Task> spawn(const std::string& name, std::function<void()> body) override;
   std::unique_ptr<Monitor> make_monitor() override;
   Clock& clock() override { return clock_; }

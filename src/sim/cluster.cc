@@ -57,6 +57,9 @@ void check(const Cluster& cluster, const std::string& name) {
     throw InvalidConfig(name + ": its regions have " + std::to_string(grouped) +
                         " workers together and not " + std::to_string(cluster.workers));
   if (!(cluster.step >= Seconds(0))) throw InvalidConfig(name + ": compute.step is negative");
+  if (!(cluster.memory > 0))
+    throw InvalidConfig(
+        name + ": compute.memory is what a machine copies per second; give more than 0, such as \"9GBps\"");
   if (!(cluster.jitter >= 0 && cluster.jitter <= 3))
     throw InvalidConfig(name + ": compute.jitter is the sigma of a log-normal factor; give 0 to 3");
   if (!cluster.speed.empty() && cluster.speed.size() != static_cast<std::size_t>(cluster.workers))

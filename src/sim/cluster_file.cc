@@ -84,6 +84,8 @@ std::vector<Seconds> read_trace(const fs::path& file) {
 void read_compute(Table& compute, const fs::path& folder, Cluster& cluster) {
   cluster.step = compute.time("step", cluster.step);
   cluster.jitter = compute.number("jitter", 0);
+  if (const std::string memory = compute.text("memory", ""); !memory.empty())
+    cluster.memory = sim::parse_bandwidth(memory, compute.name("memory"));
   cluster.speed = compute.numbers("speed");
   if (cluster.speed.size() == 1)
     cluster.speed.resize(static_cast<std::size_t>(cluster.workers), cluster.speed[0]);

@@ -32,7 +32,7 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limit
   for (auto& each : arrived_) each.resize(ranks);
   pauses_.resize(ranks);
   for (int rank = 0; rank < size(); ++rank) {
-    tasks_.emplace_back(scheduler_, rank, [this, rank] { require_alive(rank); });
+    tasks_.emplace_back(scheduler_, rank, cluster_.memory, [this, rank] { require_alive(rank); });
     endpoints_.push_back(make_endpoint(*this, rank, size()));
   }
 }

@@ -78,6 +78,7 @@ class Comm {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const Ledger& ledger() const = 0;
+  virtual Clock& clock() = 0;
 
   // Whether this world goes on without ranks it loses. Then collectives are among those that live, and calls, posts and
   // exchanges with a lost rank throw PeerLost, after which it is no longer among the living.

@@ -16,6 +16,13 @@ namespace tacit {
 using MakeCompressor = std::function<std::unique_ptr<Compressor>()>;
 using MakeSketch = std::function<std::unique_ptr<LinearSketch>(Matrix)>;
 
+// What a compressor costs, measured by `tacit bench compress`: times that of copying what it is given. Virtual time is spent
+// by it.
+struct Effort {
+  double encode = 1;
+  double decode = 1;  // by adding
+};
+
 // How one compressor is made, once its options are read. One of the two is set.
 struct CompressorMaker {
   Traits traits;
@@ -23,6 +30,7 @@ struct CompressorMaker {
   MakeSketch sketch;
   // For an average of several ranks' payloads, where that has more to say than each of them; otherwise not set.
   MakeCompressor answer{};
+  Effort effort{};
 };
 
 struct CompressorInfo {

@@ -19,6 +19,9 @@ class Clock {
   virtual ~Clock() = default;
   virtual Seconds now() const = 0;
   virtual void sleep(Seconds duration) = 0;
+  // Virtual time only: advances the clock by what a simulated machine needs to copy so many bytes. Elsewhere arithmetic
+  // takes the time it takes.
+  virtual void work(double bytes) = 0;
 };
 
 // The machine's steady clock.
@@ -26,6 +29,7 @@ class RealClock final : public Clock {
  public:
   Seconds now() const override;
   void sleep(Seconds duration) override;
+  void work(double) override {}
 
   // The steady-clock point of a deadline, clamped to what its integers can hold.
   static std::chrono::steady_clock::time_point point(Deadline deadline);

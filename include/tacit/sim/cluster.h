@@ -43,8 +43,9 @@ struct Cluster {
   std::vector<WorkerGroup> groups;  // in the order of ranks; empty: one switch for all
   std::filesystem::path platform;   // a SimGrid platform file in place of the two above
 
-  Seconds step{0.1};           // what a gradient takes
-  double jitter = 0;           // sigma of a log-normal factor whose mean is 1
+  Seconds step{0.1};    // what a gradient takes
+  double jitter = 0;    // sigma of a log-normal factor whose mean is 1
+  double memory = 9e9;  // bytes per second that a machine copies: the yardstick of compressors and servers
   std::vector<double> speed;   // by rank; empty: 1 for all
   std::vector<Seconds> trace;  // measured steps, in place of `step`
   std::vector<Straggler> stragglers;

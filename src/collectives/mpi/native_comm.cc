@@ -56,6 +56,7 @@ class NativeComm final : public Comm {
 
   int rank() const override { return endpoint_.rank(); }
   int size() const override { return endpoint_.size(); }
+  Clock& clock() override { return endpoint_.clock(); }
   const Ledger& ledger() const override { return endpoint_.ledger(); }
   Slice own_slice(std::size_t count, int rank) const override { return messages_->own_slice(count, rank); }
 
