@@ -9,8 +9,8 @@
 // Cost        a compressed vector up and one down, each in the steps in which its sender speaks.
 // Reduces to  ssgd where all speak and nothing is compressed; gradient accumulation where all skip alike and nothing is
 //             compressed; dist-EF-SGD where all speak.
-// Differs     what travels is the inner optimiser's update eta_t p_i and not p_i: momentum comes before compression with
-//             every optimiser, and residuals are kept with their eta in them, so that none has to be multiplied by
+// Differs     what travels is the inner optimiser's update eta_t p_i and not p_i: momentum comes before compression
+//             with every optimiser, and residuals are kept with their eta in them, so that none has to be multiplied by
 //             eta_{t-1}/eta_t when eta changes. Any schedule is allowed; here are three.
 #include <algorithm>
 #include <memory>
