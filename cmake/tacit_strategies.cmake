@@ -1,4 +1,4 @@
-# Reads strategies.def; every strategy must have its source, its test and its page.
+# Reads strategies.def; every strategy must have its source, its test and its page, which names its evidence.
 function(tacit_read_strategies def out)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${def})
   file(STRINGS ${def} lines REGEX "^TACIT_STRATEGY\\(")
@@ -10,6 +10,10 @@ function(tacit_read_strategies def out)
         message(FATAL_ERROR "strategy '${name}' has no ${path}")
       endif()
     endforeach()
+    file(STRINGS ${PROJECT_SOURCE_DIR}/docs/strategies/${name}.md evidence REGEX "^Evidence: .")
+    if(NOT evidence)
+      message(FATAL_ERROR "docs/strategies/${name}.md has no line 'Evidence: ...': what of the paper was at hand?")
+    endif()
     list(APPEND names ${name})
   endforeach()
   set(${out} ${names} PARENT_SCOPE)

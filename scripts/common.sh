@@ -34,9 +34,10 @@ install() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-# build PRESET [CMAKE OPTIONS...]: configures where needed and builds.
+# build PRESET[:TARGET] [CMAKE OPTIONS...]: configures where needed and builds, all or one target.
 build() {
-  local preset=$1
+  local preset=${1%%:*} target=()
+  [ "$1" = "$preset" ] || target=(--target "${1#*:}")
   shift
   say "Building preset '$preset' in build/$preset"
   cmake --preset "$preset" "$@" >"/tmp/tacit-configure.$$" 2>&1 || {
@@ -45,5 +46,5 @@ build() {
   }
   grep -E 'was not found' "/tmp/tacit-configure.$$" || true
   rm -f "/tmp/tacit-configure.$$"
-  cmake --build --preset "$preset"
+  cmake --build --preset "$preset" "${target[@]}"
 }

@@ -1,6 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 # Fails where a file includes what its layer may not link. All layers share one include root, so the linker cannot
-# tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed.
+# tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed. Fails too for what names_and_sizes.cmake
+# finds.
 #   cmake -DSOURCE=... -P layers.cmake
 set(core_allowed core)
 set(compress_allowed core compress)
@@ -51,11 +52,15 @@ foreach(file IN LISTS files)
     endforeach()
   endforeach()
 endforeach()
+
+file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/include/tacit/*.h ${SOURCE}/src/*.h ${SOURCE}/src/*.cc
+     ${SOURCE}/tests/*.h ${SOURCE}/tests/*.cc ${SOURCE}/bench/*.cc ${SOURCE}/examples/*.cc)
+include(${CMAKE_CURRENT_LIST_DIR}/names_and_sizes.cmake)
 if(count LESS 50)
   list(APPEND bad "only ${count} files were checked: is SOURCE right?")
 endif()
 if(bad)
   list(JOIN bad "\n  " text)
-  message(FATAL_ERROR "layers are broken:\n  ${text}")
+  message(FATAL_ERROR "the house rules are broken:\n  ${text}")
 endif()
-message(STATUS "${count} files keep to their layers")
+message(STATUS "${count} files keep to their layers, ${types} types have names of their own")

@@ -15,8 +15,8 @@ namespace tacit::cli {
 // What a sub-command does once the line is parsed; returns the exit code.
 using Action = std::function<int()>;
 
-// Prints the line of an error and gives its exit code. For commands that must print before they end: a launcher may end the
-// processes of a failed run once the first one has gone.
+// Prints the line of an error and gives its exit code. For commands that must print before they end: a launcher may end
+// the processes of a failed run once the first one has gone.
 int complain(const std::exception_ptr& error);
 
 void add_train(CLI::App& app, Action& action);

@@ -32,14 +32,14 @@ constexpr Seconds kGrace{5};  // for an end that was asked for
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-struct Pipe {
+struct Ends {
   Descriptor read_end;
   Descriptor write_end;
 };
 
 // Closed in every child but for the end that is made its standard input or output: a contestant that held the input of
 // another one would keep it from ending.
-Pipe make_pipe() {
+Ends make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_call("pipe");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
@@ -103,8 +103,8 @@ Contestant::Contestant(std::string name, const std::vector<std::string>& command
       patience_(patience),
       said_(memfd_create("tacit-contestant-stderr", MFD_CLOEXEC)) {
   if (said_.get() < 0) fail_call("memfd_create");
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
+  Ends in = make_pipe();
+  Ends out = make_pipe();
   if (const int error = spawn(pid_, command, {in.read_end.get(), out.write_end.get(), said_.get()})) {
     pid_ = -1;
     throw InvalidConfig(fmt::format("cannot start {} for {} ({}); install it or put its folder into PATH",

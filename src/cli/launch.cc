@@ -82,7 +82,7 @@ void check(const Settings& s) {
   if (!(s.grace >= 0 && s.grace <= kLongestGrace))
     throw InvalidConfig(fmt::format("--grace {} is no time; give 0 to {} seconds", s.grace, kLongestGrace));
   if (s.may_lose < 0)
-    throw InvalidConfig(fmt::format("--may-lose {} is no number of ranks; give 0 or more", s.may_lose));
+    throw InvalidConfig(fmt::format("--may-lose {}: not a number of ranks; give 0 or more", s.may_lose));
   if (words_of(s.ssh).empty())
     throw InvalidConfig(
         "--ssh is empty; give the command that runs another one on a host, such as --ssh ssh");

@@ -18,20 +18,20 @@
 namespace tacit::cli {
 namespace {
 
-struct Row {
+struct Entry {
   std::string name;
   std::string summary;
   std::string paper;
 };
 
 template <class Info>
-std::vector<Row> rows_of(const Registry<Info>& registry) {
-  std::vector<Row> rows;
+std::vector<Entry> rows_of(const Registry<Info>& registry) {
+  std::vector<Entry> rows;
   for (const Info& i : registry.all()) rows.push_back({i.name, i.summary, i.paper});
   return rows;
 }
 
-std::vector<Row> rows_named(const std::string& what) {
+std::vector<Entry> rows_named(const std::string& what) {
   if (what == "strategies") return rows_of(builtin_strategies());
   if (what == "compressors") return rows_of(builtin_compressors());
   if (what == "models") return rows_of(all_models(1));
@@ -89,20 +89,20 @@ int run_legal(bool json) {
 }
 
 int run(const std::string& what, bool json) {
-  const std::vector<Row> rows = rows_named(what);
+  const std::vector<Entry> rows = rows_named(what);
   if (json) {
     auto out = nlohmann::ordered_json::array();
-    for (const Row& r : rows) out.push_back({{"name", r.name}, {"summary", r.summary}, {"paper", r.paper}});
+    for (const Entry& r : rows) out.push_back({{"name", r.name}, {"summary", r.summary}, {"paper", r.paper}});
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
   std::size_t name_width = 0;
   std::size_t summary_width = 0;
-  for (const Row& r : rows) {
+  for (const Entry& r : rows) {
     name_width = std::max(name_width, r.name.size());
     summary_width = std::max(summary_width, r.summary.size());
   }
-  for (const Row& r : rows)
+  for (const Entry& r : rows)
     fmt::print("{:<{}}  {:<{}}  {}\n", r.name, name_width, r.summary, summary_width, r.paper);
   return 0;
 }

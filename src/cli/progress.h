@@ -19,7 +19,7 @@ class Progress {
   enum class Style { kQuiet, kLines, kLive };
   static Style style_for_stderr(bool quiet);
 
-  // Whose seconds an event has: those that pass, or those of a simulated cluster.
+  // Whether an event's seconds are real or those of a simulated cluster.
   enum class Time { kReal, kVirtual };
   Progress(Style style, Time time, std::int64_t total_steps, std::int64_t samples_per_step);
 

@@ -12,7 +12,7 @@
 
 namespace tacit {
 
-// The calling side. Two on one lane need tickets that are far apart, because replies know their ticket alone.
+// The calling side. Two on one lane need tickets that are far apart, because a reply carries only its ticket.
 //
 // Threads  any.
 class Caller {
@@ -39,8 +39,8 @@ class Caller {
   std::atomic<std::uint32_t> next_ticket_;
 };
 
-// Where the endpoint survives losses, an agent does too: what a lost rank asked is forgotten, and on_departure, where it is
-// given, is told of every rank that leaves, on the agent's task.
+// Where the endpoint survives losses, an agent does too: what a lost rank asked is forgotten, and on_departure, where
+// it is given, is told of every rank that leaves, on the agent's task.
 std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
                                   Handler handler, std::function<void(int rank)> on_departure = nullptr);
 

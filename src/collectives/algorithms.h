@@ -33,8 +33,8 @@ void direct_some_to_all(Exchange& with, const std::vector<bool>& speakers, std::
 // Root's x reaches all, down a binomial tree.
 void tree_broadcast(Exchange& with, Bytes x, int root);
 
-// The direct algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the next
-// one's chunks are on their way. Every step is called once, in this order.
+// The direct algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the
+// next one's chunks are on their way. Every step is called once, in this order.
 //
 // Lifetime  x stays as it is between the steps. Dropping one on the way out of an error gives its loans back first.
 class DirectPart {

@@ -26,7 +26,7 @@ class Background {
  private:
   class Job;
   class Handle;
-  // Waits for peers are about to happen inside a destructor: if an error is unwinding, tell them first.
+  // Called before a destructor waits for peers: if an error is unwinding, the peers are told first.
   static void warn_peers(Endpoint& endpoint);
 
   Tasks& tasks_;

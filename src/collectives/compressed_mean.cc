@@ -257,7 +257,7 @@ class CompressedMean::Impl {
   std::vector<std::unique_ptr<LinearSketch>> sketches_;  // or one per piece
   std::vector<float> small_;
   std::vector<float> result_;
-  std::vector<Message> messages_;
+  std::vector<MessageWriter> messages_;
   std::vector<ConstBytes> out_;  // what goes to each rank
   // scatter
   std::vector<std::vector<Slice>> shards_;  // by owner: the parts of the pieces in its shard

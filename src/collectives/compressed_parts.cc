@@ -38,7 +38,7 @@ std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard) {
   return parts;
 }
 
-void Message::add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
+void MessageWriter::add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
   std::size_t most = size_;
   for (const Slice& p : parts) most += kHead + padded(by.max_bytes(p.count));
   if (words_.size() * sizeof(std::uint32_t) < most) words_.resize(most / sizeof(std::uint32_t));

@@ -35,8 +35,8 @@ class TensorSplit {
 // The parts of the pieces that lie in a shard, in order. Offsets are the vector's.
 std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard);
 
-// A message of several payloads: for each u32 length, the payload, zeros up to the next multiple of 4.
-class Message {
+// Writes a message of several payloads: for each its u32 length, itself, and zeros up to the next multiple of 4.
+class MessageWriter {
  public:
   // A new message. The memory is kept.
   void clear() { size_ = 0; }

@@ -126,8 +126,8 @@ class EndpointComm final : public Comm {
     return FloatView(scratch_).first(count);
   }
 
-  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping, so
-  // that the network always has something to carry (bench/link_usage).
+  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping,
+  // so that the network always has something to carry (bench/link_usage).
   void direct_all_reduce(FloatView x, float factor) {
     const std::size_t step = x.size() <= kCachedVector ? kSmallSegment
                              : size() == 2             ? kPairSegment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent behind collectives that survive losses: on every rank, for the case that it becomes the head.
+// The agent behind collectives that survive losses. Every rank runs one, because any rank may become the head.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Star {
  public:
   Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane);
 
-  // One collective, by its number, which is the same on all ranks. Throws PeerLost where this rank itself is lost to the
-  // others.
+  // One collective, by its number, which is the same on all ranks. Throws PeerLost where this rank itself is lost to
+  // the others.
   void join(std::int64_t number, StarOp op, ConstBytes x, Bytes result);
   // This rank has the result of a collective: peers may ask for it until the next one is done.
   void keep(std::int64_t number, ConstBytes result);
@@ -62,7 +62,7 @@ class Star {
   const std::unique_ptr<Monitor> monitor_;
   std::int64_t kept_number_ = -1;            // this and the next two are guarded by monitor_
   std::vector<std::byte> kept_;              // the result of that collective
-  std::map<std::int64_t, int> asked_;        // heads that want a result which this rank may get yet
+  std::map<std::int64_t, int> asked_;        // heads that asked for a result which this rank may still get
   Joins joins_;                              // the agent's, as the next
   std::map<int, std::int64_t> asked_by_us_;  // who was asked for which
   std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away

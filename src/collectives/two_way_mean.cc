@@ -33,7 +33,7 @@ class Direction {
   }
 
   // x begins at `origin` of the vector.
-  void write(Message& message, std::size_t shard, ConstFloatView x, std::size_t origin, Rng rng) {
+  void write(MessageWriter& message, std::size_t shard, ConstFloatView x, std::size_t origin, Rng rng) {
     message.clear();
     message.add(*compressor_, x, moved(shards_[shard].compressed, origin), rng);
     message.add(*plain_, x, moved(shards_[shard].plain, origin), rng);
@@ -184,7 +184,7 @@ class TwoWayMean::Impl {
     const auto me = static_cast<std::size_t>(comm.rank());
     std::vector<ConstBytes> out(ranks_);
     if (speak) {
-      Message& message = messages_[ranks_];
+      MessageWriter& message = messages_[ranks_];
       down_.write(message, me, server_->pending(), owned_.offset, Rng(seed, 0, 0, Rng::Use::kRounding));
       down_.keep_rest(*server_, message.bytes(), comm.rank(), me, owned_.offset);
       std::fill(out.begin(), out.end(), message.bytes());
@@ -210,9 +210,9 @@ class TwoWayMean::Impl {
   Feedback memory_;                   // e_i
   std::unique_ptr<Feedback> server_;  // e_s
   Slice owned_;
-  std::vector<float> average_;     // what came to this server
-  std::vector<float> result_;      // what the servers said
-  std::vector<Message> messages_;  // to every server, and this server's to all
+  std::vector<float> average_;           // what came to this server
+  std::vector<float> result_;            // what the servers said
+  std::vector<MessageWriter> messages_;  // to every server, and this server's to all
 };
 
 TwoWayMean::TwoWayMean(const Compression& up, const Compression& down, std::span<const Slice> tensors,

@@ -2,8 +2,8 @@
 // Values with their positions: what topk and drop share.
 //
 // Layout  u32 count, u32 position[count], ascending, f32 value[count].
-// Packed  u32 count, u16 value[count], the upper halves of floats (bf16.cc); then the gaps between positions in Rice codes
-//         with low = floor(log2(n / count)), filled up to a byte: about 3 bytes per value where one of 50 is sent.
+// Packed  u32 count, u16 value[count], the upper halves of floats (bf16.cc); then the gaps between positions in Rice
+//         codes with low = floor(log2(n / count)), filled up to a byte: about 3 bytes per value if one of 50 is sent.
 #pragma once
 
 #include <algorithm>
@@ -107,7 +107,8 @@ class Writer {
   std::vector<float> values_;  // before they are packed
 };
 
-// f(i, p) for the i-th position p; throws Mismatch for one that cannot be, and where the bytes do not end with the last.
+// f(i, p) for the i-th position p; throws Mismatch for one that cannot be, and where the bytes do not end with the
+// last.
 template <class F>
 void each_position(const char* who, ConstBytes payload, Layout layout, std::size_t count, std::size_t n,
                    const F& f) {

@@ -10,8 +10,8 @@
 namespace tacit {
 namespace {
 
-// Whether a rank is one of `count` that are drawn at this step. Floyd's sampling: as many draws as ranks are chosen, the
-// same on every rank.
+// Whether a rank is one of `count` that are drawn at this step. Floyd's sampling: as many draws as ranks are chosen,
+// the same on every rank.
 bool is_drawn(int rank, int count, int ranks, Rng& rng) {
   std::vector<int> chosen;
   for (int i = ranks - count; i < ranks; ++i) {

@@ -152,7 +152,7 @@ void SimFabric::Hub::pause(int rank) {
   arrived_[++pauses_[at] % 2][at] = scheduler_.now();
 }
 
-// All have come, because they met. Each goes on so long after it came as passed between the first one and the last.
+// Everyone has arrived. Each rank goes on (last - first arrival) after its own arrival, so that leads are kept.
 void SimFabric::Hub::resume(int rank) {
   const auto at = static_cast<std::size_t>(rank);
   const std::vector<Seconds>& came = arrived_[pauses_[at] % 2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the ranks of a simulated world have in common. Actors run one at a time and switch only where they sleep: nothing
-// here needs a lock.
+// What the ranks of a simulated world have in common. Actors run one at a time and switch only where they sleep:
+// nothing here needs a lock.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ class Receiver {
   virtual ~Receiver() = default;
   virtual bool matches(int from, Tag tag) const = 0;
   virtual bool borrows() const = 0;
-  // By whoever took it off the posted list, or never put it there.
+  // Called by whoever took it off the posted list or never put it there.
   virtual void accept(std::shared_ptr<Message> message) = 0;
 };
 
@@ -130,8 +130,8 @@ class SimFabric::Hub {
 
   std::vector<double> computed_;
   std::vector<double> communicated_;
-  // When each rank came to its n-th pause. Of two that follow each other: nobody leaves one before all have come, so that
-  // the one before it is over.
+  // When each rank came to its n-th pause, for the last two pauses: nobody leaves one before all have come, so the
+  // one before is over.
   std::array<std::vector<Seconds>, 2> arrived_;
   std::vector<std::size_t> pauses_;  // by rank, the one it is in included
   std::vector<bool> paused_;

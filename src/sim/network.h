@@ -11,9 +11,9 @@
 
 namespace tacit::sim {
 
-// Messages of one rank to one other follow each other: a message has the stream's share of the links from the moment the
-// last byte of the one before it has left, and is there one latency after its own last byte. SimGrid shares the links
-// between the streams; latencies are added here, because its flows could not follow each other without a gap.
+// Messages of one rank to one other follow each other: a message has the stream's share of the links from the moment
+// the last byte of the one before it has left, and is there one latency after its own last byte. SimGrid shares the
+// links between the streams; latencies are added here, because its flows could not follow each other without a gap.
 //
 // Ordering  per sender and receiver.
 // Threads   SimGrid's own context, but for require_way.
@@ -52,7 +52,7 @@ class Network {
   void on_left(Stream& stream);
 
   const std::vector<simgrid::s4u::Host*> hosts_;
-  // Looked up, never walked: their order is chance.
+  // Only looked up, never iterated: the order is random.
   std::unordered_map<const simgrid::s4u::Link*, double> latencies_;
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<const simgrid::s4u::Activity*, Stream*> flows_;

@@ -34,8 +34,8 @@ struct Actor {
 
 namespace {
 
-// The C++ run time keeps the exceptions that are being thrown and caught per thread, and actors share one: each takes its
-// own away while others run. The layout is that of the Itanium C++ ABI.
+// The C++ run time keeps the exceptions that are being thrown and caught per thread, and actors share one: each takes
+// its own away while others run. The layout is that of the Itanium C++ ABI.
 class ExceptionState {
  public:
   ExceptionState() {
@@ -182,8 +182,9 @@ class Scheduler::Impl {
     later([&actor] { actor.turn->release(); });
   }
 
-  // All actors sleep and nothing is going to happen: say so, and let end whom it can be told to without harm. Trainers and
-  // agents that wait for messages can; where there are none, trainers; where there are none of these either, the rest.
+  // All actors sleep and nothing is going to happen: say so, and let end whom it can be told to without harm. Trainers
+  // and agents that wait for messages can; where there are none, trainers; where there are none of these either, the
+  // rest.
   void look_for_deadlock() {
     if (running_ > 0 || events_ > 0 || sleepers_.empty()) return;
     if (deadlock_.empty()) deadlock_ = account();

@@ -2,8 +2,9 @@
 // Virtual time: actors that run one at a time, the clock they share, and the network between their machines. The one
 // part that talks to SimGrid while a simulation runs.
 //
-// An actor gives up the processor in one way only, Scheduler::sleep. Whatever wakes it, be it another actor, an alarm or a
-// message, happens through a queue that SimGrid's own context works off, so that nothing else ever switches actors.
+// An actor gives up the processor in one way only, Scheduler::sleep. Whatever wakes it, be it another actor, an alarm
+// or a message, happens through a queue that SimGrid's own context works off, so that nothing else ever switches
+// actors.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@
 
 namespace tacit::sim {
 
-// One table of a file; `where` is how messages call it. Every key is asked for once; finish() refuses what nobody asked for,
-// with the nearest known key.
+// One table of a file; `where` is how messages call it. Every key is asked for once; finish() refuses what nobody asked
+// for, with the nearest known key.
 class Table {
  public:
   Table(const toml::value& value, std::string where) : where_(std::move(where)) {

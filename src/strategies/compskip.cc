@@ -4,14 +4,14 @@
 //
 // Idea        workers and servers compress what they send, and in any step may send nothing; each keeps what it has not
 //             sent and adds it to what it would send next.
-// Symbols     x = w.params()   g_i = w.gradient()   P = w.size()   C_w = up_   C_s = down_   s_{t,i} = skip_   r_t =
-//             server_skip_; eta p_i, eta e_i, eta q and eta e_s are in collectives/two_way_mean.h
+// Symbols     x = w.params()   g_i = w.gradient()   P = w.size()   C_w = s_.up   C_s = s_.down   s_{t,i} = s_.skip
+//             r_t = s_.server_skip; eta p_i, eta e_i, eta q and eta e_s are in collectives/two_way_mean.h
 // Cost        a compressed vector up and one down, each in the steps in which its sender speaks.
 // Reduces to  ssgd where all speak and nothing is compressed; gradient accumulation where all skip alike and nothing is
 //             compressed; dist-EF-SGD where all speak.
-// Differs     what travels is the inner optimiser's update eta_t p_i and not p_i: momentum comes before compression with
-//             every optimiser, and residuals are kept with their eta in them, so that none has to be multiplied by
-//             eta_{t-1}/eta_t when eta changes. The paper's schedule is arbitrary; here are three.
+// Differs     what travels is the inner optimiser's update eta_t p_i and not p_i: momentum comes before compression
+//             with every optimiser, and residuals are kept with their eta in them, so that none has to be multiplied by
+//             eta_{t-1}/eta_t when eta changes. Any schedule is allowed; here are three.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -2,13 +2,14 @@
 // Gossiping SGD -- P. H. Jin, Q. Yuan, F. Iandola, K. Keutzer, "How to scale distributed deep learning?",
 // arXiv:1611.04581; push_sum: M. Assran et al., "Stochastic Gradient Push", ICML 2019, arXiv:1811.10792, Algorithm 1.
 //
-// Idea        every rank steps alone and now and then averages its weights with those of one peer, without waiting for it.
-// Symbols     x_i = w.params()   tau = period   R = letters   push_sum: z_i = w.params(), w_i is in mass_, x_i = w_i z_i
+// Idea        every rank steps alone and now and then averages its weights with one peer's, without waiting for it.
+// Symbols     x_i = w.params()   tau = period   R = what came   push_sum: z_i = w.params(), w_i in mass_, x_i = w_i z_i
 // Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
-// Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i and sum w_i (tests/strategies/gossip_test.cc).
-// Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average (overlap=0:
-//             as in the paper). While an exchange is under way no other begins. Momentum stays local. push_sum steps on z_i,
-//             which is x_i + w_i U(g_i) and not x_i + U(g_i): among random peers w_i may be small, and U / w_i large.
+// Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i, sum w_i (tests/strategies/gossip_test.cc).
+// Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average
+//             (overlap=0: as in the paper). While an exchange is under way no other begins. Momentum stays local.
+//             push_sum steps on z_i, which is x_i + w_i U(g_i) and not x_i + U(g_i): among random peers w_i may be
+//             small, and U / w_i large.
 #include <array>
 #include <memory>
 #include <optional>
@@ -129,23 +130,21 @@ class PushGossip final : public Strategy {
   mutable std::optional<PushSum> mass_;  // mutable: a state is saved when nothing is under way
 };
 
+std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
+  const PeerDraw draw = PeerDraw::read(options);
+  if (options.choice("mode", "pull", std::array<std::string, 2>{"pull", "push"}) == "pull")
+    return std::make_unique<PullGossip>(draw, options.flag("overlap", true));
+  return std::make_unique<PushGossip>(draw, options.flag("push_sum", false));
+}
+
 }  // namespace
 
 StrategyInfo gossip_info() {
-  return {
-      "gossip",
+  const char* summary =
       "gossiping SGD: weights averaged with one peer at a time, without waiting (options: mode, period=1, "
-      "probability, peers, overlap, push_sum)",
-      "arXiv:1611.04581",
-      [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-        const PeerDraw draw = PeerDraw::read(options);
-        if (options.choice("mode", "pull", std::array<std::string, 2>{"pull", "push"}) == "pull")
-          return std::make_unique<PullGossip>(draw, options.flag("overlap", true));
-        return std::make_unique<PushGossip>(draw, options.flag("push_sum", false));
-      },
-      Sends::kNotCompressed,
-      /*asynchronous=*/true,
-      /*survives=*/true};
+      "probability, peers, overlap, push_sum)";
+  return {"gossip",         summary, "arXiv:1611.04581", make, Sends::kNotCompressed, /*asynchronous=*/true,
+          /*survives=*/true};
 }
 
 }  // namespace tacit

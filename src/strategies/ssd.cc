@@ -4,8 +4,8 @@
 //
 // Idea        workers push every gradient to synchronous servers but pull weights every k-th step only, in the
 //             background; in between they move their own weights by their gradient and the servers' recent direction.
-// Symbols     w_loc = w.params()   g = w.gradient()   k = delay_   T_w = warmup_   w_pre = last_pulled_
-//             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = local_lr_ * w.lr()
+// Symbols     w_loc = w.params()   g = w.gradient()   k = o_.delay   T_w = o_.warmup   w_pre = last_pulled_
+//             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
 // Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
 // Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
 // Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g and G

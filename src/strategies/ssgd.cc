@@ -8,8 +8,9 @@
 // Reduces to  plain SGD on the global batch for every P (tests/strategies/ssgd_test.cc).
 // Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded: it
 //             averages gradients there and leaves the update to the workers, which therefore stay equal.
-// Compressed  the mean is one of compressed gradients (collectives/compressed_mean.h): with ef on both sides, dist-EF-SGD
-//             of arXiv:1905.10936; residuals are multiplied by eta_{t-1}/eta_t. Momentum belongs in front (compress/momentum.h).
+// Compressed  the mean is one of compressed gradients (collectives/compressed_mean.h): with ef on both sides,
+//             dist-EF-SGD of arXiv:1905.10936; residuals are multiplied by eta_{t-1}/eta_t. Momentum belongs in front
+//             (compress/momentum.h).
 #include <memory>
 #include <optional>
 

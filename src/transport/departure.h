@@ -9,15 +9,15 @@
 
 namespace tacit {
 
-// What the peers of a rank are told that ends with this error, or with none of its own (null). One that failed because it
-// lost another rank names that one.
+// What a rank that ends with this error tells its peers; null: it has no error of its own. A rank that failed because
+// it lost another one names that one.
 Departure failure(const std::exception_ptr& error);
 
-// The same where it was one of its agents that failed.
+// The same for a rank of which an agent failed.
 Departure agent_failure(const std::exception_ptr& error);
 
-// The error of a rank that waits for `gone` in vain. The culprit of a departure is named, and not the messenger. `wait` is
-// what describe_wait says.
+// The error of a rank that waits for `gone`, which has left. It names the rank that failed first, and not the one that
+// told of it. `wait` is what describe_wait says.
 PeerLost loss(int rank, int gone, const Departure& how, const std::string& wait);
 
 }  // namespace tacit

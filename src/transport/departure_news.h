@@ -17,13 +17,13 @@ class DepartureNews {
     int to;
     Tag tag;
   };
-  // A rank has left: those who are to be told.
+  // A rank has left; returns who must be told.
   std::vector<Wish> leave(int rank) {
     const MutexLock lock(mutex_);
     gone_.push_back(rank);
     return wishes_;
   }
-  // The ranks that had left before.
+  // Returns the ranks that have left already.
   std::vector<int> subscribe(const Wish& wish) {
     const MutexLock lock(mutex_);
     wishes_.push_back(wish);

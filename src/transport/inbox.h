@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where messages from other processes and this rank's receives meet. A transport announces a message when its header is
-// there, fills the memory it is told, and says when it is whole; it never asks who wants it.
+// there, fills the memory it is given, and says when the message is complete; it need not know who receives it.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ class Offer {
   virtual bool take(Bytes into) = 0;
 };
 
-// A message on its way in, or whole and not yet asked for. Owned by the reader while it comes in, by the inbox while
-// nobody has asked, by the receive that got it.
+// An incoming message, or a complete one that nobody has received. Owned by the reader while it comes in, by the inbox
+// while no receive matches it, then by that receive.
 struct Message {
   int from;
   Tag tag;

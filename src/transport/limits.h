@@ -10,7 +10,7 @@
 
 namespace tacit {
 
-// The limits with a place to report to; throws InvalidConfig for limits that are none.
+// The limits with a place to report to; throws InvalidConfig for limits that are not positive.
 WaitLimits checked(WaitLimits limits);
 
 // wait_until(deadline) waits for the end of the wait and says whether it came. It is called again after every stall

@@ -43,7 +43,7 @@ MakeComm own_collectives(const WorldOptions& options, const std::string& world);
 std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
                                                 MakeComm make_comm);
 
-// Whether an error says no more than that another rank failed first.
+// Whether an error only reports that another rank failed first.
 bool is_consequence(const std::exception_ptr& error);
 // Of the ranks' errors, where there are any, throws the one that explains the others: a rank that fails is lost to its
 // peers, which then fail too.

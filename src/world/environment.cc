@@ -89,8 +89,8 @@ struct Step {
 };
 
 // A batch script and the shell of salloc also have SLURM_PROCID=0 and SLURM_NTASKS, that of their allocation. What only
-// tasks of a step have is SLURM_STEP_ID. The step's own size is SLURM_STEP_NUM_TASKS; SLURM_NTASKS is the same in a step
-// of an srun that is too old to set it.
+// tasks of a step have is SLURM_STEP_ID. The step's own size is SLURM_STEP_NUM_TASKS; SLURM_NTASKS is the same in a
+// step of an srun that is too old to set it.
 Step find_step(const Environment& env) {
   if (!env.has("SLURM_STEP_ID") || !env.has("SLURM_PROCID")) return {};
   for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})

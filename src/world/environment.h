@@ -27,7 +27,7 @@ class Environment {
   Lookup lookup_;
 };
 
-// One launcher's word on who this process is.
+// What one launcher says about this process.
 struct Launch {
   std::string launcher;   // "mpirun", as a user knows it
   std::string rank_name;  // the variables that say so
@@ -51,8 +51,8 @@ struct Launches {
 // Whether a text is a job id: letters, digits, '.', '_' and '-', from 1 to 64 of them.
 bool is_job_id(const std::string& text);
 
-// Throws InvalidConfig for half of what a launcher sets, for numbers that are none, and for launchers that disagree on
-// the number of ranks where neither can be the other's: such a process must not train alone.
+// Throws InvalidConfig if a launcher's variables are incomplete or not numbers, and if two launchers, neither of which
+// started the other, disagree on the number of ranks: such a process must not train alone.
 Launches find_launches(const Environment& env);
 
 }  // namespace tacit

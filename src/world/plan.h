@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From what the user chose and what the environment says to the one world that both mean. Opens nothing.
+// Decides which world to open, from the user's choice and the environment. Opens nothing.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct WorldPlan {
   int size = 1;
   int local_ranks = 0;  // 0: not known
   std::string how;      // for the user: see World::how
-  // For TCP. The key is still where it lies: a file, or a descriptor from 0 on, or nowhere.
+  // For TCP. The key is not read yet: it is in a file, behind a descriptor (from 0 on), or absent.
   TcpOptions tcp;
   std::string key_file;
   int key_descriptor = -1;

@@ -61,8 +61,8 @@ World open_planned(WorldPlan& plan, WorldOptions options) {
   }
 }
 
-// Tells tacit launch that the others go on without this rank (docs/launch.md). The descriptor may be something else by now:
-// only the launcher's memory has these seals.
+// Tells tacit launch that the others go on without this rank (docs/launch.md). The descriptor may be something else by
+// now: only the launcher's memory has these seals.
 void note_that_others_go_on(int descriptor, int rank) {
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
   if (descriptor < 0 || ::fcntl(descriptor, F_GET_SEALS) != kSeals) return;

@@ -106,7 +106,7 @@ TEST_P(EveryCompressor, IsUnbiasedOver10000DrawsWhereItSaysSo) {
 }
 
 TEST_P(EveryCompressor, ContractsWhereItSaysSo) {
-  if (!c_.maker.traits.contracts) GTEST_SKIP();
+  if (!c_.maker.traits.contracts) GTEST_SKIP() << "it does not say so";
   const Compression c =
       c_.memory == Memory::kNone && c_.name == "randomk" ? Compression::parse("randomk,ef") : c_;
   const Floats x = normals(20'000, 6);

@@ -9,6 +9,20 @@
 
 namespace tacit::test {
 
+inline constexpr std::size_t kSmall = 100;                  // below every transport's eager limit
+inline constexpr std::size_t kLarge = 3 * 1024 * 1024 + 7;  // above it
+
+inline Tag tag(std::uint32_t step = 0, std::uint16_t part = 0) {
+  return {Tag::Channel::kExchange, Tag::Lane::kTrain, step, part};
+}
+
+inline std::vector<std::byte> pattern(std::size_t size, int seed) {
+  std::vector<std::byte> data(size);
+  for (std::size_t i = 0; i < size; ++i)
+    data[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(seed));
+  return data;
+}
+
 struct TransportCase {
   std::string name;
   RunRanks run;

@@ -84,8 +84,8 @@ class Rank final : public ConnectionOwner {
     }
   }
 
-  // Ends all receives and checks that they got what came, in order. Where memory was offered, order is not checked: what
-  // is withdrawn in time never comes.
+  // Ends all receives and checks that they got what came, in order. Where memory was offered, order is not checked:
+  // what is withdrawn in time never comes.
   void check(const std::map<Tag, std::vector<ConstBytes>>& came) {
     if (offered_) return;
     for (std::uint32_t number = 0; number < kTags; ++number) {

@@ -126,8 +126,8 @@ TEST(CompSkip, TheVirtualIterateIsExactSgdForEverySkipPattern) {
 }
 
 TEST(CompSkip, MomentumComesBeforeCompression) {
-  // Everything waits for two steps, then all of it is said: with momentum inside, that is two steps of momentum SGD at the
-  // same gradients, which do not depend on the weights here.
+  // Everything waits for two steps, then all of it is said: with momentum inside, that is two steps of momentum SGD at
+  // the same gradients, which do not depend on the weights here.
   const auto end = [](const std::string& strategy) {
     const ReplicaCase c{.strategy = strategy, .ranks = 2, .optimizer = "sgd:momentum=0.9"};
     std::vector<float> weights;

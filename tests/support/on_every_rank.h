@@ -69,8 +69,8 @@ struct TestRank {
   std::function<void()> interrupt;
 };
 using RankBody = std::function<void(TestRank&)>;
-// Runs the body for so many ranks, waits for all, and fails the test where one of them throws or fails. The body is all that
-// a rank knows: ranks may be threads of this process or processes of their own. A rank whose body ends leaves.
+// Runs the body for so many ranks, waits for all, and fails the test where one of them throws or fails. The body is all
+// that a rank knows: ranks may be threads of this process or processes of their own. A rank whose body ends leaves.
 using RunRanks = std::function<void(int ranks, const WaitLimits& limits, const RankBody& body)>;
 
 inline void run_and_leave(TestRank rank, const RankBody& body) {

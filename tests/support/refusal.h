@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tacit/core/error.h"
 
@@ -21,6 +22,12 @@ std::string refusal(const Call& call) {
   }
   ADD_FAILURE() << "nothing was refused";
   return "";
+}
+
+// That every part is in the message.
+inline void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
 }
 
 }  // namespace tacit::test

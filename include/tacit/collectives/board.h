@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A board where a rank pins its newest vector. Peers read it at once, whatever the rank's trainer is doing.
+// A place where a rank publishes its newest vector. Peers read it without waiting for the rank's trainer.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace tacit {
 // Made on every rank alike. A reading is one whole version, never half of two.
 //
 // Cost      publish() is one copy; a reading sends one vector and 32 bytes.
-// Lifetime  close() comes before the end and after the last reading of any rank (a barrier says so); comm and tasks outlive
-//           it.
+// Lifetime  close() comes before the end and after the last reading of any rank (a barrier says so); comm and tasks
+//           outlive it.
 // Threads   publish() by one task at a time, the rest by any of the rank.
 class Board {
  public:
@@ -29,7 +29,7 @@ class Board {
   void publish(ConstFloatView x, std::int64_t version) { newest_.publish(x, version); }
   std::shared_ptr<const Snapshot::Copy> latest() const { return newest_.latest(); }
 
-  // The newest vector of a peer, which need not do anything for it. Errors: as Comm::call.
+  // Reads the newest vector of a peer; the peer's trainer takes no part. Errors: as Comm::call.
   void read(int peer, FloatView into) {
     comm_.call(peer, service_, {comm_.rank(), 0, 0, {}}, bytes_of(into));
   }

@@ -93,8 +93,8 @@ class Comm {
 
   virtual void sum(FloatView x) = 0;
   virtual void mean(FloatView x) = 0;
-  // Among some ranks alone: those of `group`, in ascending order, call it with the same number, and groups that have no rank
-  // in common know nothing of each other. A pair of ranks uses a number once, and numbers in the same order.
+  // Among some ranks alone: those of `group`, in ascending order, call it with the same number, and groups that have no
+  // rank in common know nothing of each other. A pair of ranks uses a number once, and numbers in the same order.
   virtual void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) = 0;
   // The part of a vector of that length which reduce_scatter finishes on a rank.
   virtual Slice own_slice(std::size_t count, int rank) const = 0;
@@ -105,8 +105,7 @@ class Comm {
   // out[r] goes to rank r. Messages may have any length; take gets them in the order of the ranks, out[rank()] in its
   // turn.
   virtual void all_to_all(std::span<const ConstBytes> out, const Take& take) = 0;
-  // The same where only some speak, by rank and the same on every rank: the others send nothing, and nobody waits for
-  // them.
+  // The same, but only the ranks in `speakers` send (equal on every rank); nobody waits for the others.
   virtual void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
                            const Take& take) = 0;
   virtual void broadcast(Bytes x, int root) = 0;

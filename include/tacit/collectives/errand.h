@@ -23,7 +23,7 @@ class Errand {
     survives_ = comm.survives();
     pending_ = comm.start([fn = std::move(fn)](Comm&) { fn(); });
   }
-  // Waits for it. Whether it was done: not, where its peer was lost and the world goes on without, or none was out.
+  // Waits for the call to end. False if none was under way, or if its peer was lost and the world goes on without it.
   bool end() {
     const std::unique_ptr<Pending> ended = std::move(pending_);
     try {

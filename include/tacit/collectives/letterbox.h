@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A box into which peers put vectors while a rank computes; it finds their sum.
+// A mailbox that adds up the vectors peers send while a rank computes.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,8 @@ namespace tacit {
 // Made on every rank alike. However slow its owner is, the box holds one vector.
 //
 // Cost      a letter is one vector and 32 bytes there, an empty message back.
-// Lifetime  close() comes before the end and after the last letter of any rank (a barrier says so); comm and tasks outlive it.
+// Lifetime  close() comes before the end and after the last letter of any rank (a barrier says so); comm and tasks
+//           outlive it.
 // Threads   any of the rank; take() and put_back() by one task.
 class Letterbox {
  public:
@@ -45,7 +46,7 @@ class Letterbox {
   // What has come since the last time; null for nothing. Give it back with recycle(), its memory is used again.
   std::unique_ptr<Letters> take() { return box_.try_get().value_or(nullptr); }
   void recycle(std::unique_ptr<Letters> read) { spare_.put(std::move(read)); }
-  // Into the own box: letters that were taken and not read, or that a saved state had.
+  // Puts back into this rank's own box what was taken and not used, or what a saved state held.
   void put_back(std::unique_ptr<Letters> unread) { box_.put(std::move(unread)); }
   std::unique_ptr<Letters> blank() {
     auto letters = spare_.try_get().value_or(nullptr);

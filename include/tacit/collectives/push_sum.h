@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Vectors that are handed around beside the trainers -- D. Kempe, A. Dobra, J. Gehrke, "Gossip-Based Computation of Aggregate
-// Information", FOCS 2003, Protocol Push-Sum.
+// Vectors that are handed around beside the trainers -- D. Kempe, A. Dobra, J. Gehrke, "Gossip-Based Computation of
+// Aggregate Information", FOCS 2003, Protocol Push-Sum.
 #pragma once
 
 #include "tacit/collectives/errand.h"
@@ -9,12 +9,12 @@
 
 namespace tacit {
 
-// Every rank has a vector z and a weight w, which begins as 1. What it gives away is half of x = w z and of w; what it gets it
-// adds to both. So the sums of w z and of w over all ranks, letters under way included, never change by it, and every z tends
-// to their quotient: the mean.
+// Every rank has a vector z and a weight w, which begins as 1. What it gives away is half of x = w z and of w; what it
+// gets it adds to both. So the sums of w z and of w over all ranks, letters under way included, never change by it, and
+// every z tends to their quotient: the mean.
 //
-// kUnweighted is plain averaging on receipt: letters are whole vectors of weight 1, and z becomes the mean of itself and
-// them. Nothing is conserved.
+// kUnweighted is plain averaging on receipt: letters are whole vectors of weight 1, and z becomes the mean of itself
+// and them. Nothing is conserved.
 //
 // Threads   the trainer's task.
 // Lifetime  close() is collective and comes before the end; comm and tasks outlive it.

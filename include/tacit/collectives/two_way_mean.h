@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A mean over servers to which workers may be silent, and which may be silent themselves; both compress what they say and
-// keep what they did not say (CompSkipDSGD; dist-EF-SGD, arXiv:1905.10936, where nobody is ever silent).
+// A mean over servers to which workers may be silent, and which may be silent themselves; both compress what they say
+// and keep what they did not say (CompSkipDSGD; dist-EF-SGD, arXiv:1905.10936, where nobody is ever silent).
 //
 //   worker i   p_i = x_i + e_i;  speaks: sends C_up(p_i), e_i <- p_i - C_up(p_i);  is silent: e_i <- p_i
-//   server     q = (1/P) sum of what came + e_s;  speaks: sends C_down(q) to all, e_s <- q - C_down(q);  is silent: e_s <- q
+//   server     q = (1/P) sum of what came + e_s;  speaks: sends C_down(q), e_s <- q - C_down(q);  is silent: e_s <- q
 //   all        x <- what the servers said, or 0
 //
 // Every rank is the server of its shard.
@@ -22,7 +22,7 @@ namespace tacit {
 // Who speaks in one step, on one side.
 struct Speakers {
   std::vector<bool> turns;  // by rank: who may speak, the same on every rank
-  // Whether this rank does, if it may: by the norm of all it could say, and of what is new in it. Nothing: always.
+  // Decides for this rank, from the norms of all it has to send and of what is new. Unset: it always speaks.
   std::function<bool(double all, double fresh)> chooses;
 };
 
@@ -43,8 +43,8 @@ class TwoWayMean {
     const Speakers& workers;
     const Speakers& servers;
   };
-  // Throws Diverged where x is not finite; nothing was sent then and the memory is as it was. Otherwise what Comm throws,
-  // and Mismatch for a payload that cannot be.
+  // Throws Diverged where x is not finite; nothing was sent then and the memory is as it was. Otherwise what Comm
+  // throws, and Mismatch for a payload that cannot be.
   void mean(Comm& comm, FloatView x, const Step& step);
 
   void save(StateWriter& state) const;

@@ -43,7 +43,7 @@ using CompressorRegistry = Registry<CompressorInfo>;
 
 const CompressorRegistry& builtin_compressors();
 
-// What stands around a compressor.
+// What is wrapped around a compressor.
 enum class Memory {
   kNone,
   kErrorFeedback,  // ef: what was not sent is added to the next step's input

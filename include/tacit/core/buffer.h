@@ -10,12 +10,12 @@
 
 namespace tacit {
 
-// As long as the vector it was matched with. Beside a phantom it is that phantom, so that a run without content needs no
-// memory for its buffers either.
+// As long as the vector it was matched with. Beside a phantom it is that phantom, so that a run without content needs
+// no memory for its buffers either.
 class Buffer {
  public:
   Buffer() = default;
-  // As long as x; its content is none yet.
+  // Becomes as long as x; the content is unspecified.
   explicit Buffer(FloatView x) { match(x); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;

@@ -36,7 +36,7 @@ struct Mismatch : Error {
   using Error::Error;
 };
 
-// Training left the numbers: a loss that is not finite.
+// Training diverged: a loss that is not finite.
 struct Diverged : Error {
   Diverged(int at_rank, long long at_step, const std::string& what)
       : Error("rank " + std::to_string(at_rank) + ", step " + std::to_string(at_step) + ": " + what),
@@ -51,7 +51,7 @@ struct Interrupted : Error {
   using Error::Error;
 };
 
-// We can mend it.
+// A defect of Tacit itself.
 struct Bug : std::logic_error {
   using std::logic_error::logic_error;
 };

@@ -8,7 +8,7 @@
 
 namespace tacit {
 
-// FNV-1a over 64 bits: tells equal weights from unequal ones, and is no defence against an enemy.
+// FNV-1a over 64 bits: tells equal weights from unequal ones; it is not cryptographic.
 constexpr std::uint64_t hash_bytes(ConstBytes data, std::uint64_t hash = 0xCBF29CE484222325ULL) {
   for (const std::byte b : data) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001B3ULL;
   return hash;

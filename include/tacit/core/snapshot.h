@@ -13,8 +13,8 @@
 
 namespace tacit {
 
-// A reader never sees half of one version and half of another, and never waits for a copy that is being made: it keeps the
-// version that it got for as long as it reads.
+// A reader never sees half of one version and half of another, and never waits for a copy that is being made: it keeps
+// the version that it got for as long as it reads.
 //
 // Memory   two copies, and one more for every reader that holds an old version meanwhile. They are used again.
 // Threads  publish() by one task at a time, latest() by any of the rank.

@@ -6,7 +6,7 @@
 
 namespace tacit {
 
-// Whether that is what was thrown.
+// Whether the error is of this type.
 template <class E>
 bool is(const std::exception_ptr& error) {
   try {

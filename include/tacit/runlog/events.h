@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run leaves behind. run.jsonl has one event per line, summary.json the last word.
+// What a run writes: run.jsonl has one event per line, summary.json the result.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace tacit {
 
-// Writes events to a JSON-lines file, which is made anew. Every line is on disk when write() returns, so that a run which dies
-// leaves a readable log.
+// Writes events to a JSON-lines file, which is made anew. Every line is on disk when write() returns, so that a run
+// which dies leaves a readable log.
 //
 // Threads  any.
 // Errors   InvalidConfig where the file cannot be made, Error where it can no longer be written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cluster that exists only on paper: how many workers, what joins them, how long they compute.
+// A simulated cluster: how many workers, which network, how long they compute.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Straggler {
   std::vector<int> ranks;  // these at every step; empty: `count` others at each step, at random
   int count = 0;
   Seconds delay{0};   // added to the step
-  double factor = 1;  // the step takes so many times as long
+  double factor = 1;  // by which the step time is multiplied
 };
 
 struct Crash {

@@ -15,8 +15,8 @@
 namespace tacit {
 
 // A message is sent when isend is called and is there when the network has carried payload and framing; a rank's
-// messages to itself and those on the control lane take no time. The sender of a large message is done when it is there,
-// that of a small one at once.
+// messages to itself and those on the control lane take no time. The sender of a large message is done when it is
+// there, that of a small one at once.
 //
 // Lifetime  one per process, because SimGrid has one engine; outlives its endpoints' requests.
 // Threads   interrupt() from any; the rest on actors, run() and what follows it on the thread that made it.
@@ -40,13 +40,13 @@ class SimFabric {
   std::exception_ptr cause(int rank);
   void interrupt();
 
-  // The rank has crashed, as the cluster file says. Its errors are no news.
+  // The rank has crashed, as the cluster file says; its later errors are ignored.
   bool crashed(int rank) const;
 
-  // For the trainer of a rank. Sleeps as long as its gradient of this step takes.
+  // Called by the trainer of a rank: sleeps for the duration of this step's gradient.
   void spend_compute(int rank, std::int64_t step);
-  // Around something that takes no virtual time and in which all ranks meet: afterwards each is as far ahead of the others
-  // as it was before.
+  // Around something that all ranks do together and that costs no virtual time: afterwards each rank is as far ahead
+  // of the others as before.
   void pause(int rank);
   void resume(int rank);
 

@@ -9,16 +9,16 @@
 
 namespace tacit {
 
-// Bits     element by element, so that one for each slice does what one for all does.
+// Bits     works element by element: one optimiser per slice gives the same bits as one for all.
 // Threads  one at a time. One optimiser belongs to one replica, or to one slice of it.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual void step(ConstFloatView gradient, float lr, FloatView params) = 0;
-  // How far a gradient that stays the same moves weights per step in the long run, in units of lr times that gradient; 1
-  // where that has no meaning.
+  // How far a gradient that stays the same moves weights per step in the long run, in units of lr times that gradient;
+  // 1 where that has no meaning.
   virtual double gain() const { return 1; }
-  // Another one with the same settings, as it was before its first step.
+  // A copy with the same settings and no memory of past steps.
   virtual std::unique_ptr<Optimizer> fresh() const = 0;
   // Momentum, moments, the number of steps. load() may come before the first step.
   virtual void save(StateWriter& state) const = 0;

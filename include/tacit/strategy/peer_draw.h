@@ -39,7 +39,7 @@ struct PeerDraw {
     return draw;
   }
 
-  // Whom to talk to after this step; nobody where it is not due, or nobody else lives.
+  // The peer to talk to after this step; none if no exchange is due or no other rank lives.
   std::optional<int> operator()(Worker& w) const {
     Rng rng = w.rng(Rng::Use::kPeerChoice);
     const bool due =

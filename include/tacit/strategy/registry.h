@@ -27,7 +27,8 @@ struct StrategyInfo {
   // Reads its options and builds one rank's strategy in a world of so many ranks. Throws InvalidConfig.
   std::function<std::unique_ptr<Strategy>(OptionReader& options, int ranks)> make;
   Sends sends = Sends::kNotCompressed;
-  // Ranks wait for nobody, so that a run depends on who is faster: the same seed gives the same bits in virtual time alone.
+  // Ranks wait for nobody, so that a run depends on who is faster: the same seed gives the same bits in virtual time
+  // alone.
   bool asynchronous = false;
   // Goes on without ranks that fail, in a world that does (WorldOptions::survive).
   bool survives = false;

@@ -10,8 +10,8 @@
 
 namespace tacit {
 
-// A shard of weights. When all ranks have pushed step t, their mean gradient moves the weights; a pull of step t answers
-// with the weights after that and before step t+1, so that a rank asks for them before it pushes the next step.
+// A shard of weights. When all ranks have pushed step t, their mean gradient moves the weights; a pull of step t
+// answers with the weights after that and before step t+1, so that a rank asks for them before it pushes the next step.
 //
 // rates  eta_0, eta_1, ...: the trainer of the shard's rank puts one in before it pushes. Must outlive the rule.
 std::unique_ptr<ShardRule> make_server_rule(int ranks, FloatView weights,

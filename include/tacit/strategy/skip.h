@@ -19,8 +19,8 @@ namespace tacit {
 // Threads  one at a time.
 class SkipSchedule {
  public:
-  // Reads what the user gave for `option`. Nobody is silent for more than `limit` steps in a row; a period that is longer
-  // is refused. Throws InvalidConfig.
+  // Reads what the user gave for `option`. Nobody is silent for more than `limit` steps in a row; a period that is
+  // longer is refused. Throws InvalidConfig.
   static SkipSchedule parse(const std::string& option, const std::string& text, std::int64_t limit);
 
   // How ranks decide: each by itself, or all of them alike.
@@ -43,9 +43,9 @@ class SkipSchedule {
   std::int64_t period_ = 1;
   float value_ = 0;  // RHO or THETA
   std::int64_t limit_ = 0;
-  // For how many steps in a row, by rank; magnitude: this rank alone, at 0.
+  // How many steps in a row each rank has been silent; for magnitude only this rank's count, at index 0.
   std::vector<std::uint64_t> silent_;
-  float one_step_ = 0;  // how much the last step that brought something brought
+  float one_step_ = 0;  // the norm of the last update that was not zero
 };
 
 }  // namespace tacit

@@ -15,7 +15,7 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // What it exchanges travels compressed. Called before start, where legal.h allows the pair.
+  // What it exchanges travels compressed. Called before start, where why_not() in registry.h has no objection.
   virtual void compress(const Compression& how);
 
   // Before the first gradient. Equal weights everywhere: rank 0's.

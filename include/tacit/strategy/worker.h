@@ -25,8 +25,8 @@ class Worker {
   virtual FloatView params() = 0;            // x_t, flat
   virtual FloatView gradient() = 0;          // fresh, at params(), when step() is called
   virtual void apply(ConstFloatView g) = 0;  // inner optimiser: params <- params + U(g)
-  // Another one with the inner optimiser's settings and no memory, for parameters that are updated elsewhere. Throws
-  // InvalidConfig, with its name, where there is none for flat arrays.
+  // A new optimiser with the inner one's settings, for parameters that are updated elsewhere. Throws
+  // InvalidConfig, which names the optimiser, if it has no form for flat arrays.
   virtual std::unique_ptr<Optimizer> new_optimizer() const = 0;
   virtual std::span<const Slice> tensors() const = 0;  // where each tensor lies, for per-tensor rules
   // The first dimension of each tensor, for rules that see matrices; empty where nobody knows.

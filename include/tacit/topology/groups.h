@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Groups that change from step to step, so that what one place has soon reaches all. Pure arithmetic.
 //
-// For n = s^k this is the butterfly of WAGMA-SGD: places are numbers of k digits to the base s, and the groups of step t are
-// the places that differ in digit t mod k alone. After k steps of averages in groups all places have the mean.
+// For n = s^k this is the butterfly of WAGMA-SGD: places are numbers of k digits to the base s, and the groups of step
+// t are the places that differ in digit t mod k alone. After k steps of averages in groups all places have the mean.
 //
-// For any other n, places are sorted by their digits with digit t mod k last, and cut into floor(n / s) runs whose lengths
-// differ by at most one: s places at least, fewer than 2 s. Averages in disjoint groups keep the mean, whatever their
-// sizes, and over the steps every place meets every other one, directly or through others.
+// For any other n, places are sorted by their digits with digit t mod k last, and cut into floor(n / s) runs whose
+// lengths differ by at most one: s places at least, fewer than 2 s. Averages in disjoint groups keep the mean, whatever
+// their sizes, and over the steps every place meets every other one, directly or through others.
 #pragma once
 
 #include <algorithm>

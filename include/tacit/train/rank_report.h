@@ -13,7 +13,7 @@
 
 namespace tacit {
 
-// True up to the step where an error ended the run.
+// Valid up to the step where an error ended the run.
 struct RankReport {
   int rank = 0;
   bool finished = false;  // trained to the end

@@ -15,7 +15,7 @@
 
 namespace tacit {
 
-// In place of a peer: whoever sends first.
+// As a peer: any rank; the first message counts.
 inline constexpr int kAnyRank = -1;
 
 // How long a rank waits for a named peer. A wait for kAnyRank is an agent's idle state and has no limit.
@@ -84,15 +84,15 @@ class Endpoint {
   virtual Request iborrow(int peer, Tag tag) = 0;
 
   // For worlds that go on without the ranks they lose. From now on, on this rank,
-  //   a wait in a collective (Tag::is_collective) ends with PeerLost as soon as this rank knows that any has failed: those
-  //   it waits for may know it too and have left the collective;
+  //   a wait in a collective (Tag::is_collective) ends with PeerLost as soon as this rank knows of any failure, because
+  //   the peers it waits for may know of it too and have left the collective;
   //   a wait for kAnyRank does not end by others' failures: they come as messages (tell_departures);
   //   every wait ends with PeerLost when this rank itself has failed.
-  // Any other wait for a named peer ends as ever, when that peer is gone. Throws InvalidConfig where the transport ends with
-  // its first rank.
+  // Any other wait for a named peer ends as ever, when that peer is gone. Throws InvalidConfig where the transport ends
+  // with its first rank.
   virtual void survive();
   virtual bool survives() const { return false; }
-  // Each rank that has left, or will, as done or failed, sends an empty message with this tag, as it were.
+  // For every rank that leaves (or already has), done or failed, an empty message with this tag arrives from it.
   virtual void tell_departures(Tag) {}
   // As far as this rank knows, in the order of the ranks.
   virtual std::vector<Loss> losses() const { return {}; }

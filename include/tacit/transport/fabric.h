@@ -22,8 +22,8 @@ class Fabric {
   virtual ~Fabric() = default;
   virtual Endpoint& endpoint() = 0;
 
-  // This rank sends and receives no more. What it had sent still arrives; whoever waits for more than that gets PeerLost
-  // with this reason. Only a failure wakes those who wait for kAnyRank. The first departure counts.
+  // This rank sends and receives no more. What it had sent still arrives; whoever waits for more than that gets
+  // PeerLost with this reason. Only a failure wakes those who wait for kAnyRank. The first departure counts.
   virtual void leave(const Departure& how) = 0;
   // What Endpoint::fail was given, or null.
   virtual std::exception_ptr cause() = 0;

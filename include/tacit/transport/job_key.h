@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The secret of one job: who has it is a member.
+// The secret of one job: whoever has it may join.
 #pragma once
 
 #include <array>

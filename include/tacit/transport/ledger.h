@@ -33,7 +33,7 @@ class Ledger {
   void count_sent(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
     sent_[index(peer, lane)].add(payload, framing);
   }
-  // What a transport says on its own behalf, such as heartbeats: bytes of no message.
+  // What a transport sends for itself, such as heartbeats; these bytes belong to no message.
   void count_overhead(int peer, std::size_t framing) {
     sent_[index(peer, Tag::Lane::kControl)].framing.fetch_add(framing, std::memory_order_relaxed);
   }

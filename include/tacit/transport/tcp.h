@@ -15,15 +15,15 @@ namespace tacit {
 struct TcpOptions {
   int rank = 0;
   int size = 1;
-  // Where the ranks meet: tcp://HOST:PORT, where rank 0 listens, or file://PATH on a disk that all ranks see, where rank
-  // 0 writes its address.
+  // Where the ranks meet: tcp://HOST:PORT, where rank 0 listens, or file://PATH on a disk that all ranks see, where
+  // rank 0 writes its address.
   std::string rendezvous;
   std::string job = "tacit";  // ranks of another job are refused
   // Without a key ranks meet on loopback only, unless insecure_plaintext says that the network is closed.
   std::optional<JobKey> key;
   bool insecure_plaintext = false;
   int listener = -1;    // rank 0: a socket that listens already, taken over; -1: make one
-  int local_ranks = 0;  // ranks on this machine; 0: unknown. Spinning pays while each has a core
+  int local_ranks = 0;  // ranks on this machine; 0: unknown. Waits spin only while each has a core
   // Large messages between ranks of one machine go from memory to memory where the kernel allows it, past the socket.
   bool share_memory = true;
   Seconds start_limit{60};  // until all ranks have met

@@ -34,10 +34,9 @@ class Process {
   virtual Comm& control() = 0;  // for evaluation and bookkeeping: counted apart
   virtual Tasks& tasks() = 0;
 
-  // For the trainer, in worlds where time is not what passes. After it has computed the gradient of a step: where machines
-  // are simulated, the time that this takes passes here.
+  // Virtual time only: advances the clock by the cost of one gradient. The trainer calls it after each gradient.
   virtual void spend_compute(std::int64_t) {}
-  // Around an evaluation, in which all ranks meet: it takes no time, and nobody gains or loses any.
+  // Around an evaluation, which all ranks enter together: it costs no virtual time, and no rank gets ahead by it.
   virtual void pause() {}
   virtual void resume() {}
   virtual std::optional<TimeSpent> time_spent() const { return std::nullopt; }
@@ -46,23 +45,23 @@ class Process {
 struct WorldOptions {
   WaitLimits limits;
   AllReduce all_reduce = AllReduce::kAuto;
-  // MPI's own collectives in place of Tacit's, where the world is MPI; others refuse it. The ledger does not see them, and
-  // MPI decides how sums are rounded.
+  // MPI's own collectives in place of Tacit's, where the world is MPI; others refuse it. The ledger does not see them,
+  // and MPI decides how sums are rounded.
   bool native_collectives = false;
-  // Goes on without ranks that fail: Comm::survives. For algorithms that can; StrategyInfo::survives says which. Over MPI it
-  // changes nothing, because mpirun ends all ranks with the first.
+  // Goes on without ranks that fail: Comm::survives. For algorithms that can; StrategyInfo::survives says which. Over
+  // MPI it changes nothing, because mpirun ends all ranks with the first.
   bool survive = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
 };
 
-// Which world to open, as far as the user says so.
+// Which world to open; what is not set is decided by the environment.
 struct WorldChoice {
   enum class Kind { kAuto, kThreads, kTcp, kMpi };
   // kAuto: as the launcher wants it that started this process; without one, threads.
   Kind kind = Kind::kAuto;
-  // Threads, 1 if not said. Under a launcher, nothing or the launcher's number of ranks.
+  // The number of threads, 1 by default. Under a launcher: unset, or the launcher's number of ranks.
   std::optional<int> workers{};
-  // For TCP, before what the environment says.
+  // For TCP; they take precedence over the environment.
   std::string rendezvous{};
   std::string key_file{};
   bool insecure_plaintext = false;
@@ -79,12 +78,13 @@ class World {
   // in a build without that transport.
   static World tcp(TcpOptions tcp, WorldOptions options = {});
   static World mpi(WorldOptions options = {});
-  // Ranks as machines of a simulated cluster, in virtual time. One per process and not beside another. `seed` is that of
-  // the machines' jitter. Throws InvalidConfig in a build without the simulator.
+  // Ranks as machines of a simulated cluster, in virtual time. At most one per process. `seed` is that
+  // of the machines' jitter. Throws InvalidConfig in a build without the simulator.
   static World simulated(const Cluster& cluster, std::uint64_t seed, WorldOptions options = {});
 
   // As chosen and as the environment of this process says: tacit launch, mpirun, srun, torchrun or nobody. Throws
-  // InvalidConfig for an environment that is incomplete or contradicts itself or the choice; never a world of one instead.
+  // InvalidConfig for an environment that is incomplete or contradicts itself or the choice; never a world of one
+  // instead.
   static World open(const WorldChoice& choice, WorldOptions options = {});
   // open() with `--workers N` taken out of argv. Rank 0 says on stderr how the ranks were found, if not as threads.
   static World from_environment(int& argc, char** argv, WorldOptions options = {});

@@ -10,8 +10,8 @@
 
 namespace tacit::torch {
 
-// One with the settings of an SGD, Adam or AdamW and no memory. Throws InvalidConfig, with its name, for another kind, and
-// for settings that the flat one does not have.
+// One with the settings of an SGD, Adam or AdamW and no memory. Throws InvalidConfig, with its name, for another kind,
+// and for settings that the flat one does not have.
 std::unique_ptr<Optimizer> flat_optimizer(const ::torch::optim::Optimizer& like);
 
 }  // namespace tacit::torch

@@ -13,8 +13,8 @@
 
 namespace tacit::cli {
 
-// A child is over when it has ended, its output has been read to the end, and nothing is left of its process group. What
-// it leaves running has 2 seconds to end by itself, such as the tee at the end of a pipe, and is killed then.
+// A child is over when it has ended, its output has been read to the end, and nothing is left of its process group.
+// What it leaves running has 2 seconds to end by itself, such as the tee at the end of a pipe, and is killed then.
 //
 // Lifetime  the guard and the watcher outlive it; the loop does not run any more when it is dropped. Children that live
 //           then are killed.

@@ -41,16 +41,16 @@ struct Pipe {
 
 // The functions below throw InvalidConfig where the system gives no more descriptors.
 
-// What this process inherited is not for the processes it starts: everything above stderr is closed on exec. Where
+// Keeps inherited descriptors from child processes: everything above stderr is closed on exec. Where
 // stdin, stdout or stderr is closed it becomes /dev/null, so that no other descriptor gets its number.
 void hide_inherited();
 
-// Refuses at once what would fail half-way: so many more descriptors than this process may open.
+// Throws at once if this process may not open `count` more descriptors, instead of failing half-way.
 void require_descriptors(int count);
 
 Pipe make_pipe();
 UniqueFd open_null();
-// Another number for a descriptor that stays open.
+// Duplicates a descriptor; the original stays open.
 UniqueFd duplicate(int fd);
 
 // The key as 64 hexadecimal digits in memory that can no longer be changed.

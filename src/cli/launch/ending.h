@@ -23,7 +23,7 @@ struct Ending {
   static Ending from_wait_status(int status);
 
   bool good() const { return kind == Kind::kExited && value == 0; }
-  // Whether they are the same to whoever reads of it.
+  // Whether both would be reported in the same words.
   friend bool operator==(const Ending& a, const Ending& b) {
     return a.kind == b.kind && a.value == b.value && a.why == b.why;
   }

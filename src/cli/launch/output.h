@@ -25,7 +25,7 @@ class Output {
   void write(std::string_view bytes);
   // Calls back when little is waiting to be written; at once where that is so already.
   void when_room(std::function<void()> go_on);
-  // Calls back when nothing is.
+  // Calls back when everything has been written.
   void when_empty(std::function<void()> go_on);
   // Writes what there is and closes the descriptor.
   void close();

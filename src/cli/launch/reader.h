@@ -19,14 +19,14 @@ class Reader {
   struct Calls {
     std::function<void(std::string_view)> bytes;
     std::function<void()> end;  // once, as the last one
-    // Is given what to call when the next bytes may come.
+    // Called with a function to call when more bytes may be delivered.
     std::function<void(std::function<void()>)> when_room;
   };
   // The descriptor is this reader's alone: it is made non-blocking.
   Reader(boost::asio::io_context& loop, UniqueFd descriptor, Calls calls);
 
   void start();
-  // Takes what is in the pipe now as its end, whoever may still hold the other side.
+  // Treats what is in the pipe now as its end, even if another process still holds the other side.
   void finish();
   bool over() const { return over_; }
 

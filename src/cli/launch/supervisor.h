@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a person sees of a job, and what becomes of it when a rank fails or a signal comes.
+// Shows the output of a job to a person, and decides what happens when a rank fails or a signal comes.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,8 +16,8 @@
 
 namespace tacit::cli {
 
-// Ranks' output goes to stdout and stderr. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the ranks, and a
-// second SIGINT or SIGTERM kills them. After the first failure that is one too many the others have `grace` to end by
+// Ranks' output goes to stdout and stderr. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the ranks, and
+// a second SIGINT or SIGTERM kills them. After the first failure that is one too many the others have `grace` to end by
 // themselves.
 //
 // Lifetime  signals are caught from the moment it is made. Threads: the loop's.
@@ -26,7 +26,7 @@ class Supervisor final : public Watcher {
   struct Options {
     int ranks = 1;
     std::chrono::duration<double> grace{15};
-    int may_lose = 0;  // so many ranks may fail, beside those that say so themselves, and the others go on
+    int may_lose = 0;  // how many ranks may fail, beside those that announce it, before the job is ended
     bool prefix = true;
   };
   Supervisor(boost::asio::io_context& loop, Options options);
@@ -60,10 +60,10 @@ class Supervisor final : public Watcher {
   // SIGTERM after `delay`, and SIGKILL 5 seconds later.
   void end_ranks_after(std::chrono::duration<double> delay);
   void finish();
-  // The signal that was passed on and that this is an answer to; 0 where it is none.
+  // The forwarded signal that explains this ending; 0 if none does.
   int answered(const Ending& how) const;
   std::vector<int> living() const;
-  // Whether no more ranks failed by themselves than may, beside those that had said that they may be lost, and not all.
+  // Whether the job may go on: at most may_lose ranks failed, those that announced it not counted, and some live.
   bool forgiven() const;
 
   boost::asio::io_context& loop_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Hands what is typed to rank 0, which may not read the terminal itself: its process group is in the background, and the
-// system would stop it.
+// Hands what is typed to rank 0, which may not read the terminal itself: its process group is in the background, and
+// the system would stop it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

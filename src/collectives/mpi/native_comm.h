@@ -20,8 +20,8 @@ std::shared_ptr<const NativeLanes> make_native_lanes();
 // endpoint, which is one of open_mpi's. The ledger does not see what MPI sends. Like make_endpoint_comm in all else.
 //
 // Bits    MPI decides the order of additions: equal on every rank, not equal to other worlds.
-// Errors  as Comm, but ranks that disagree on a length are MPI's to notice. A rank that gives up a collective makes no MPI
-//         call any more.
+// Errors  as Comm, but ranks that disagree on a length are MPI's to notice. A rank that gives up a collective makes no
+//         MPI call any more.
 std::unique_ptr<Comm> make_native_comm(std::shared_ptr<const NativeLanes> lanes, Endpoint& endpoint,
                                        Tasks& tasks, Tag::Lane lane, const WaitLimits& limits);
 

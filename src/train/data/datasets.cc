@@ -60,7 +60,8 @@ void cut(Dataset& data, std::size_t limit) {
   data.pixels.resize(limit * data.shape.size());
 }
 
-// Puts the last `count` training samples in the place of the test set, so that choices can be made without looking at it.
+// Puts the last `count` training samples in the place of the test set, so that choices can be made without looking at
+// it.
 void hold_out(DataPair& pair, std::size_t count) {
   if (count == 0) return;
   Dataset& train = pair.train;

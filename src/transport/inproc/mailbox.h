@@ -17,8 +17,8 @@ namespace tacit {
 // Up to here a copy costs less than making the sender wait for the receiver (tacit bench allreduce).
 constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;
 
-// From here on a message goes past the caches: the sender does not need it again, and what a core has written is slow to
-// read from another one's cache (tacit bench allreduce, 16 MiB on 4 ranks).
+// From here on a message goes past the caches: the sender does not need it again, and what a core has written is slow
+// to read from another one's cache (tacit bench allreduce, 16 MiB on 4 ranks).
 constexpr std::size_t kStreamBytes = std::size_t{512} * 1024;
 
 inline void move_bytes(ConstBytes from, Bytes to) {

@@ -7,8 +7,8 @@
 namespace tacit {
 namespace {
 
-// MPI matches by tag: each message has one of its own, so that those of one sender cannot take each other's place. There
-// are at least 32767.
+// MPI matches by tag: each message has one of its own, so that those of one sender cannot take each other's place.
+// There are at least 32767.
 std::uint64_t count_tags() {
   void* highest = nullptr;
   int there = 0;

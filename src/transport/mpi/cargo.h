@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Long messages over MPI, from the sender's memory to where the receiver wants them. A message is offered by a post, and
-// leaves when the receiver has granted it, which it does as soon as it looks: by then its place is known to MPI.
+// Long messages over MPI, from the sender's memory to where the receiver wants them. A message is offered by a post,
+// and leaves when the receiver has granted it, which it does as soon as it looks: by then its place is known to MPI.
 #pragma once
 
 #include <mpi.h>
@@ -47,15 +47,14 @@ class MpiCargo {
 
   // Makes room for a message that was offered under this number. `grant` counts what its sender was granted.
   void expect(const std::shared_ptr<Message>& message, std::uint64_t number, std::uint64_t grant);
-  // Of what a sender was granted it serves no more than so many; the rest is expected no longer.
+  // A sender that leaves serves only its first `grants` grants; the rest is no longer expected.
   void expect_only(int from, std::uint64_t grants);
   bool expects(int from) const;
   bool expects_nothing() const { return arrivals_.empty(); }
 
   // For whoever moves the place where messages from this peer land: pause(), until filling() is false, move, resume().
   void pause(int from);
-  bool filling(
-      int from);  // MPI has a part of such a message in its hands; one that became whole is the inbox's
+  bool filling(int from);  // whether MPI is filling such a message; a complete one belongs to the inbox
   void resume(int from);
 
   // True where something ended.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How ranks leave. A goodbye is a post, so it comes after everything that was posted before; it says how many grants its
-// sender has seen, so that its receiver knows which cargo still comes. A rank drops its fabric with all others, or a few
-// seconds after one has failed: a process that ends takes its MPI with it, and mpirun ends the rest.
+// How ranks leave. A goodbye is a post, so it comes after everything that was posted before; it says how many grants
+// its sender has seen, so that its receiver knows which cargo still comes. A rank drops its fabric with all others, or
+// a few seconds after one has failed: a process that ends takes its MPI with it, and mpirun ends the rest.
 #include <algorithm>
 #include <utility>
 
@@ -125,8 +125,8 @@ bool MpiFabric::all_left() const {
                      [](const Peer& peer) { return peer.presence.load() != Presence::kHere; });
 }
 
-// Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, those that
-// have not left may never do so, and those that have may not be able to say more.
+// Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, those
+// that have not left may never do so, and those that have may not be able to say more.
 bool MpiFabric::part() {
   {
     const MutexLock lock(mutex_);

@@ -21,8 +21,8 @@ using Kind = PostHeader::Kind;
 constexpr Seconds kShortestNap{20e-6};
 constexpr Seconds kLongestNap{1e-3};
 
-// Looking again and again pays while every rank of this machine has a core of its own. What mpirun binds a process to says
-// nothing about that.
+// Looking again and again pays while every rank of this machine has a core of its own. What mpirun binds a process to
+// says nothing about that.
 Gate::Patience patience_for(int ranks_here) {
   const bool crowded = ranks_here > static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return crowded ? Gate::Patience{0, 50} : Gate::Patience{2000, 50};
@@ -191,8 +191,8 @@ void MpiFabric::throw_lost(int peer, Tag tag) {
   throw loss(rank_, gone, peer_at(gone).departure, describe_wait(rank_, peer, tag));
 }
 
-// The memory in which a message lands is about to be gone. Nobody looks meanwhile; MPI lets go of what it has not begun to
-// fill and ends what it has.
+// The memory in which a message lands is about to be gone. Nobody looks meanwhile; MPI lets go of what it has not begun
+// to fill and ends what it has.
 void MpiFabric::between_reads(int peer, const std::function<void()>& fn) {
   const MutexLock lock(mutex_);
   if (abandoned_ || peer == rank_) return fn();

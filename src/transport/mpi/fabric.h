@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // How a message travels. A short one is a post: header and body in one MPI message, copied at the sender, so that it is
-// done at once, and again where it belongs. A long one is cargo: offered by a post, granted by a post, and then moved by MPI
-// from the sender's memory into the receiver's buffer or, where nobody has asked yet or it is borrowed, the inbox's.
+// done at once, and again where it belongs. A long one is cargo: offered by a post, granted by a post, and then moved
+// by MPI from the sender's memory into the receiver's buffer or, where nobody has asked yet or it is borrowed, the
+// inbox's.
 //
-// No thread works in the background. Whoever waits looks, one at a time under one lock, and does what is due for all tasks
-// of the rank.
+// No thread works in the background. Whoever waits looks, one at a time under one lock, and does what is due for all
+// tasks of the rank.
 #pragma once
 
 #include <mpi.h>
@@ -91,7 +92,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   void say_goodbye(const Departure& how) TACIT_REQUIRES(mutex_);
   void tell_all(PostHeader header, ConstBytes body) TACIT_REQUIRES(mutex_);
 
-  // At the end of a run, when nothing hurries: looks until a condition on guarded members holds, or the deadline.
+  // At the end of a run: polls until a condition on guarded members holds, or until the deadline.
   bool poll_slowly(bool (MpiFabric::*over)(), Deadline deadline);
   bool shipped() TACIT_REQUIRES(mutex_) { return left_ || abandoned_ || cargo_->nothing_to_ship(); }
   bool quiet() TACIT_REQUIRES(mutex_) {

@@ -6,14 +6,14 @@
 
 namespace tacit {
 
-// Initialises MPI where that has not been done, for calls from any thread. Throws InvalidConfig where MPI cannot have that,
-// or has been finalised already.
+// Initialises MPI where that has not been done, for calls from any thread. Throws InvalidConfig where MPI cannot have
+// that, or has been finalised already.
 class MpiLibrary {
  public:
   MpiLibrary();
 
-  // Where this object initialised MPI. A collective of all processes: whoever calls it must know that all will. A process
-  // that does not call it may still end; mpirun then ends the others.
+  // Finalises MPI, if this object initialised it. Collective: call it only when all processes will. A process may end
+  // without it; mpirun then ends the others.
   void finalize() const;
 
  private:

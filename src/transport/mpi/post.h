@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Short messages between all ranks over MPI, in order per sender: what they are about and, where it fits, the whole of a
-// Tacit message.
+// Short messages between all ranks over MPI, in order per sender: what they are about and, where it fits, the whole of
+// a Tacit message.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ struct PostHeader {
     kMessage = 1,  // tag, length; the message follows
     kOffer,  // tag, length, number: a message too long for a post, which comes as cargo when it is granted
     kGrant,  // number of the offer: the receiver has made room
-    kGoodbye,  // number: offers granted to the sender of this that it will still serve; length of the reason that follows
+    kGoodbye,  // number: grants that the sender will still serve; length: of the reason that follows
     kGone,  // the sender's fabric is being dropped
   };
   Kind kind = Kind::kMessage;

@@ -113,7 +113,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   DepartureNews news_;
 
   WaitBook waits_;
-  Seconds chain_mark_;  // the housekeeper's
+  ChainReport chain_;  // the housekeeper's
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;
   std::jthread housekeeper_;  // last: it ends before what it uses
@@ -128,7 +128,7 @@ TcpFabric::TcpFabric(TcpOptions options)
       presence_(static_cast<std::size_t>(options_.size)),
       departures_(static_cast<std::size_t>(options_.size)),
       waits_(options_.size),
-      chain_mark_(options_.limits.stall) {
+      chain_(options_.limits) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
   connections_.resize(static_cast<std::size_t>(options_.size));
@@ -377,26 +377,13 @@ void TcpFabric::look_after_peers(Seconds now, bool judge) {
   }
 }
 
-// Rank 0 hears of all waits and says which rank all wait for, each time the longest has doubled.
+// Rank 0 hears of all waits.
 void TcpFabric::report_chain(Seconds now) {
   if (rank() != 0) return;
   waits_.tell(0, waits_.longest(now));
-  std::vector<WaitState> waits = waits_.told();
-  Seconds longest{0};
-  for (int peer = 0; peer < size(); ++peer) {
-    WaitState& wait = waits[static_cast<std::size_t>(peer)];
-    const Seconds waited(static_cast<double>(wait.microseconds) / 1e6);
-    // A short wait is no link of the chain, and what a rank said before it fell silent is out of date.
-    const bool silent = peer != 0 && now - connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
-    if (silent || waited < options_.limits.stall / 2) wait = {};
-    if (wait.peer >= 0) longest = std::max(longest, waited);
-  }
-  if (longest < options_.limits.stall) {
-    chain_mark_ = options_.limits.stall;
-  } else if (longest >= chain_mark_) {
-    chain_mark_ = 2 * longest;
-    options_.limits.report("who waits for whom: " + describe_chain(waits));
-  }
+  chain_.look(waits_.told(), [&](int peer) {
+    return peer != 0 && now - connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
+  });
 }
 
 }  // namespace

@@ -60,4 +60,21 @@ std::vector<WaitState> WaitBook::told() {
   return told_;
 }
 
+void ChainReport::look(std::vector<WaitState> waits, const std::function<bool(int rank)>& silent) {
+  Seconds longest{0};
+  for (std::size_t rank = 0; rank < waits.size(); ++rank) {
+    WaitState& wait = waits[rank];
+    const Seconds waited(static_cast<double>(wait.microseconds) / 1e6);
+    // A short wait is no link of the chain.
+    if (waited < limits_.stall / 2 || silent(static_cast<int>(rank))) wait = {};
+    if (wait.peer >= 0) longest = std::max(longest, waited);
+  }
+  if (longest < limits_.stall) {
+    mark_ = limits_.stall;
+  } else if (longest >= mark_) {
+    mark_ = 2 * longest;
+    limits_.report("who waits for whom: " + describe_chain(waits));
+  }
+}
+
 }  // namespace tacit

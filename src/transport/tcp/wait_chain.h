@@ -2,13 +2,14 @@
 // Who waits for whom, so that the one all wait for is named.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <string>
 #include <vector>
 
 #include "tacit/core/clock.h"
 #include "tacit/core/mutex.h"
-#include "tacit/transport/tag.h"
+#include "tacit/transport/endpoint.h"
 #include "transport/tcp/messages.h"
 
 namespace tacit {
@@ -49,6 +50,18 @@ class WaitBook {
   Mutex mutex_;
   std::list<Entry::Wait> own_ TACIT_GUARDED_BY(mutex_);  // oldest first
   std::vector<WaitState> told_ TACIT_GUARDED_BY(mutex_);
+};
+
+// Reports the chain of waits each time the longest of them has doubled. Threads: one.
+class ChainReport {
+ public:
+  explicit ChainReport(const WaitLimits& limits) : limits_(limits), mark_(limits.stall) {}
+  // What a rank said before it fell silent is out of date. `waits` is by rank.
+  void look(std::vector<WaitState> waits, const std::function<bool(int rank)>& silent);
+
+ private:
+  const WaitLimits& limits_;
+  Seconds mark_;  // the longest wait that is reported next
 };
 
 }  // namespace tacit

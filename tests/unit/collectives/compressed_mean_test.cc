@@ -229,8 +229,9 @@ TEST(Feedback, DgcCorrectsMomentumAndMasksIt) {
   EXPECT_EQ(step(), (Floats{1, 10}));     // u = (1, 6), v = (1, 4 + 6)
 }
 
-// Where nothing is left out, momentum in front of the mean is the optimiser's behind it: g + mu m with ef. Small tensors
-// have it as large ones do. The velocity of what dgc sends is cleared, so that there only the small ones keep it.
+// Where nothing is left out, momentum in front of the mean is the optimiser's behind it: g + mu m with ef. Small
+// tensors have it as large ones do. The velocity of what dgc sends is cleared, so that there only the small ones keep
+// it.
 TEST(CompressedMean, HasItsMomentumInFront) {
   const std::vector<Slice> tensors{{0, 300}, {300, 10}};
   for (const char* spec : {"topk:ratio=1,ef,momentum=0.5", "topk:ratio=1,dgc,momentum=0.5"})

@@ -130,5 +130,22 @@ TEST(WaitChains, OfNobodyAreEmpty) {
   EXPECT_EQ(describe_chain({{9, 0, 5}, {}}), "");  // a rank that does not exist
 }
 
+TEST(ChainReports, ComeEachTimeTheLongestWaitHasDoubled) {
+  std::vector<std::string> said;
+  const WaitLimits limits{Seconds(100), Seconds(10), [&](const std::string& line) { said.push_back(line); }};
+  ChainReport report(limits);
+  const auto nobody = [](int) { return false; };
+  const auto wait = [](std::uint64_t seconds) {
+    return std::vector<WaitState>{{1, 0, seconds * 1'000'000}, {2, 0, 4'000'000}, {}};
+  };
+  for (const std::uint64_t seconds : {9, 10, 19, 20, 21}) report.look(wait(seconds), nobody);
+  ASSERT_EQ(said.size(), 2U);                                               // at 10 and at 20
+  EXPECT_NE(said[0].find("look at rank 1"), std::string::npos) << said[0];  // whose own wait is short
+  report.look(wait(80), [](int rank) { return rank == 0; });
+  EXPECT_EQ(said.size(), 2U) << "of a rank that has fallen silent";
+  report.look(wait(10), nobody);
+  EXPECT_EQ(said.size(), 3U) << "nobody waited in between";
+}
+
 }  // namespace
 }  // namespace tacit::test

@@ -297,7 +297,8 @@ TEST_F(Rendezvous, StrangersAreSentAwayAndTheRanksMeet) {
 }
 
 TEST_F(Rendezvous, ARecordedHandshakeLetsNobodyIn) {
-  // A stranger in the middle records what rank 1 says to rank 0, and says it again to the next meeting with the same key.
+  // A stranger in the middle records what rank 1 says to rank 0, and says it again to the next meeting with the same
+  // key.
   std::string recorded;
   {
     Listener middle;

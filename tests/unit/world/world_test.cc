@@ -76,7 +76,8 @@ TEST(World, AnInterruptEndsEveryWait) {
                Interrupted);
 }
 
-// Ranks that hold loans of each other's buffers while a third one fails: each must give back before it waits for its own.
+// Ranks that hold loans of each other's buffers while a third one fails: each must give back before it waits for its
+// own.
 TEST(World, RanksInTheMiddleOfALargeExchangeSurviveTheLossOfAThird) {
   for (const AllReduce algorithm :
        {AllReduce::kDirect, AllReduce::kRing, AllReduce::kHalvingDoubling, AllReduce::kRecursiveDoubling})

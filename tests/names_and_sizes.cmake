@@ -1,0 +1,76 @@
+# Included by layers.cmake, for all sources in `files`: appends to `bad` each type name that is defined twice and each
+# file over its limit. Sources are formatted by clang-format, so that namespaces and the types in them begin a line.
+#
+# Two types of one qualified name with external linkage, wherever they are: the linker keeps one of the two's inline
+# functions for both. In an unnamed namespace a type is another one in each file, so that two of those do no harm; but
+# one that has the name of a header's type in the same namespace is ambiguous once its file includes that header. An
+# unnamed namespace in a header makes what uses it another thing in each file.
+
+# defined_types(file out unnamed): qualified names of the types at namespace level, and of those in unnamed namespaces.
+function(defined_types file out unnamed)
+  file(STRINGS ${file} lines REGEX "^(namespace( [A-Za-z_:]+)? {$|}  // namespace|(class|struct|union|enum) )")
+  set(stack "")
+  set(named_types "")
+  set(unnamed_types "")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^namespace ([A-Za-z_:]*)")
+      list(APPEND stack "${CMAKE_MATCH_1}:")
+    elseif(line MATCHES "^}")
+      list(POP_BACK stack)
+    elseif(NOT line MATCHES "^[^{]*;$")  # not only declared
+      string(REGEX REPLACE "TACIT_[A-Z_]+\\(.*\\) " "" line "${line}")
+      string(REGEX REPLACE "^(class|struct|union|enum class|enum) ([A-Za-z0-9_:]+(<[^{]*>)?).*" "\\2" name "${line}")
+      list(JOIN stack " " scope)
+      if(scope MATCHES "(^| ):")
+        string(REGEX REPLACE "(^| ):" "" scope "${scope}")
+        list(APPEND unnamed_types "${scope} ${name}")
+      else()
+        list(APPEND named_types "${scope} ${name}")
+      endif()
+    endif()
+  endforeach()
+  set(${out} "${named_types}" PARENT_SCOPE)
+  set(${unnamed} "${unnamed_types}" PARENT_SCOPE)
+endfunction()
+
+set(outside "")  # the types with external linkage; for each, the file that defines it in outside_<type>
+set(inside "")   # "type in file" of unnamed namespaces
+foreach(file IN LISTS files)
+  defined_types(${SOURCE}/${file} named unnamed)
+  foreach(type IN LISTS named)
+    if(type IN_LIST outside)
+      string(REPLACE ": " "::" text "${type}")
+      list(APPEND bad "${file} defines ${text}, which ${outside_${type}} defines: in one program the linker mixes them up")
+    else()
+      list(APPEND outside "${type}")
+      set("outside_${type}" ${file})
+    endif()
+  endforeach()
+  foreach(type IN LISTS unnamed)
+    list(APPEND inside "${type} in ${file}")
+    if(file MATCHES "\\.h$")
+      list(APPEND bad "${file} has an unnamed namespace: in a header it makes another type for each file that includes it")
+    endif()
+  endforeach()
+
+  file(READ ${SOURCE}/${file} text)
+  string(REGEX REPLACE "[^\n]" "" ends "${text}")
+  string(LENGTH "${ends}" lines)
+  set(limit 400)
+  if(file MATCHES "\\.h$")
+    set(limit 200)
+  elseif(file MATCHES "^src/strategies/")
+    set(limit 150)
+  endif()
+  if(lines GREATER limit)
+    list(APPEND bad "${file} has ${lines} lines where ${limit} is the limit (CONTRIBUTING.md, Sizes): split it")
+  endif()
+endforeach()
+foreach(entry IN LISTS inside)
+  string(REGEX REPLACE " in [^ ]*$" "" type "${entry}")
+  if(type IN_LIST outside AND "${outside_${type}}" MATCHES "\\.h$")
+    string(REPLACE ": " "::" text "${entry}")
+    list(APPEND bad "${text} is in an unnamed namespace, and ${outside_${type}} has a type of that name: rename one")
+  endif()
+endforeach()
+list(LENGTH outside types)
