@@ -12,8 +12,9 @@ endif()
 
 add_library(tacit_simgrid INTERFACE)
 target_include_directories(tacit_simgrid SYSTEM INTERFACE ${TACIT_SIMGRID_INCLUDE})
-# SimGrid's library has an MPI of its own for simulated programs, with MPI's names. The first library that a program was
-# linked with wins, so that the real one must come before it: as an option, because CMake orders libraries as it likes.
+# SimGrid's library has an MPI of its own for simulated programs, with MPI's names. Of a program that links both, the first
+# library wins, so that the real one must come before it: as an option, because CMake orders libraries as it likes. The
+# program tacit links one of them and loads the other as a module, whose names nobody else sees.
 if(TARGET tacit_mpi)
   foreach(name IN LISTS MPI_CXX_LIB_NAMES)
     target_link_options(tacit_simgrid INTERFACE LINKER:--no-as-needed,${MPI_${name}_LIBRARY})
@@ -23,12 +24,17 @@ target_link_libraries(tacit_simgrid INTERFACE ${TACIT_SIMGRID_LIBRARY})
 set_target_properties(tacit_simgrid PROPERTIES EXPORT_NAME simgrid)
 set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_simgrid)
 
+# What a cluster is can be read without SimGrid.
+tacit_library(cluster
+  SOURCES src/sim/cluster.cc src/sim/cluster_file.cc src/sim/units.cc
+  DEPS core
+  BUILD_LINK toml11::toml11)
 tacit_library(sim
-  SOURCES src/sim/actors.cc src/sim/cluster.cc src/sim/cluster_file.cc src/sim/fabric.cc src/sim/hub.cc
-          src/sim/network.cc src/sim/platform.cc src/sim/scheduler.cc src/sim/units.cc
-  DEPS transport
+  SOURCES src/sim/actors.cc src/sim/fabric.cc src/sim/hub.cc src/sim/network.cc src/sim/platform.cc src/sim/scheduler.cc
+          src/sim/world.cc
+  DEPS world cluster
   LINK tacit_simgrid
-  BUILD_LINK toml11::toml11 Boost::headers)
+  BUILD_LINK Boost::headers)
 # SimGrid's reference counts have fences that GCC's thread sanitizer does not follow. Actors run one at a time, so that it
 # has nothing to find in them.
 if(TACIT_SANITIZE STREQUAL "thread")

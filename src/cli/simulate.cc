@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/modules/module.h"
 #include "cli/training.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -37,7 +38,7 @@ int run(const SimulateSettings& s) {
   WorldOptions options;
   options.limits = {kNever, kNever, nullptr};
   options.survive = !s.cost_only && survives(s.training);
-  World world = World::simulated(cluster, s.training.train.seed, std::move(options));
+  World world = sim_module().simulated(cluster, s.training.train.seed, std::move(options));
   return s.cost_only ? cost_in(world, s.training, parameters_of(s)) : train_in(world, s.training);
 }
 
@@ -71,6 +72,7 @@ Cluster check(const SimulateSettings& s) {
                         " could compress; leave one of the two out");
   if (s.cost_only) parameters_of(s);
   Cluster cluster = read_cluster(s.cluster, s.workers);
+  sim_module();  // refused here where it is missing
   if (!s.step_time) return cluster;
   if (!(*s.step_time >= 0)) throw InvalidConfig("--step-time is a number of seconds, 0 or more");
   cluster.step = Seconds(*s.step_time);

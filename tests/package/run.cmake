@@ -1,5 +1,5 @@
 cmake_minimum_required(VERSION 3.25)
-# Installs the build tree into an empty prefix and builds a consumer against it.
+# Installs the build tree into an empty prefix, builds consumers against it and lets the program find its modules there.
 #   cmake -DBUILD=... -DWORK=... -DSOURCE=... -DCOMPONENTS=... -P run.cmake
 file(REMOVE_RECURSE ${WORK})
 function(run)
@@ -10,6 +10,13 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/build -G Ninja -DCMAKE_PRE
     -DCOMPONENTS=${COMPONENTS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer)
+set(train --data synthetic:samples=40,test=10 --batch 4 --steps 1 --quiet)
+if(COMPONENTS MATCHES sim)
+  run(${WORK}/build/sim_consumer)
+  file(WRITE ${WORK}/cluster.toml "workers = 2\n")
+  run(${WORK}/prefix/bin/tacit simulate --cluster ${WORK}/cluster.toml --model logistic ${train})
+endif()
 if(COMPONENTS MATCHES torch)
   run(${WORK}/build/torch_consumer)
+  run(${WORK}/prefix/bin/tacit train --model cnn ${train})
 endif()

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tacit/core/error.h"
+#include "tacit/sim/cluster.h"
 #include "tacit/world/world.h"
 
 namespace tacit::test {

@@ -2,6 +2,7 @@
 // A set of ranks and how they reach each other.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,11 +11,12 @@
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/tasks.h"
-#include "tacit/sim/cluster.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
 
 namespace tacit {
+
+struct Cluster;  // tacit/sim/cluster.h
 
 // What a trainer of a simulated rank did with its time, in seconds. The rest it waited.
 struct TimeSpent {
@@ -78,8 +80,8 @@ class World {
   // in a build without that transport.
   static World tcp(TcpOptions tcp, WorldOptions options = {});
   static World mpi(WorldOptions options = {});
-  // Ranks as machines of a simulated cluster, in virtual time. At most one per process. `seed` is that
-  // of the machines' jitter. Throws InvalidConfig in a build without the simulator.
+  // Ranks as machines of a simulated cluster, in virtual time. At most one per process. `seed` is that of the machines'
+  // jitter. Is in tacit::sim, which the program must link. Throws InvalidConfig in a build without the simulator.
   static World simulated(const Cluster& cluster, std::uint64_t seed, WorldOptions options = {});
 
   // As chosen and as the environment of this process says: tacit launch, mpirun, srun, torchrun or nobody. Throws

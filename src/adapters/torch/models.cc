@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "adapters/torch/model_cards.h"
 #include "adapters/torch/nets.h"
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
@@ -81,32 +82,31 @@ std::unique_ptr<Model> seeded(const ModelContext& context, int threads,
   return std::make_unique<TorchModel>(make());
 }
 
-ModelInfo cnn_info(int threads) {
-  return {"cnn", "two 5x5 convolutions with pooling and a linear layer",
-          "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
-          [threads](OptionReader&, const ModelContext& context) {
-            check_input("cnn", context, 4);
-            return seeded(context, threads, [&] { return make_cnn(context); });
-          }};
+using Maker = decltype(ModelInfo::make);
+
+Maker cnn_maker(int threads) {
+  return [threads](OptionReader&, const ModelContext& context) {
+    check_input("cnn", context, 4);
+    return seeded(context, threads, [&] { return make_cnn(context); });
+  };
 }
 
-ModelInfo resnet_info(int depth, int threads) {
-  const std::string name = "resnet" + std::to_string(depth);
-  return {name,
-          "CIFAR-style residual network of " + std::to_string(depth) + " layers (options: norm=batch|group)",
-          "arXiv:1512.03385", [=](OptionReader& options, const ModelContext& context) {
-            const std::array<std::string, 2> norms{"batch", "group"};
-            const Norm norm = options.choice("norm", "batch", norms) == "batch" ? Norm::kBatch : Norm::kGroup;
-            check_input(name, context, 8);
-            return seeded(context, threads, [&] { return make_resnet(context, (depth - 2) / 6, norm); });
-          }};
+Maker resnet_maker(const ModelCard& card, int threads) {
+  return [name = std::string(card.name), depth = card.depth, threads](OptionReader& options,
+                                                                      const ModelContext& context) {
+    const std::array<std::string, 2> norms{"batch", "group"};
+    const Norm norm = options.choice("norm", "batch", norms) == "batch" ? Norm::kBatch : Norm::kGroup;
+    check_input(name, context, 8);
+    return seeded(context, threads, [&] { return make_resnet(context, (depth - 2) / 6, norm); });
+  };
 }
 
 }  // namespace
 
 void add_models(ModelRegistry& registry, int threads_per_rank) {
-  registry.add(cnn_info(threads_per_rank));
-  for (const int depth : {8, 20, 56}) registry.add(resnet_info(depth, threads_per_rank));
+  for (const ModelCard& card : kModelCards)
+    registry.add({card.name, card.summary, card.paper,
+                  card.depth == 0 ? cnn_maker(threads_per_rank) : resnet_maker(card, threads_per_rank)});
 }
 
 }  // namespace tacit::torch

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// What there is to know of LibTorch's models without LibTorch: the program lists them before it loads anything of it.
+#pragma once
+
+#include <array>
+
+namespace tacit::torch {
+
+struct ModelCard {
+  const char* name;
+  int depth;  // of a residual network; 0 for the network that is none
+  const char* summary;
+  const char* paper;
+};
+
+inline constexpr std::array<ModelCard, 4> kModelCards{{
+    {"cnn", 0, "two 5x5 convolutions with pooling and a linear layer",
+     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998"},
+    {"resnet8", 8, "CIFAR-style residual network of 8 layers (options: norm=batch|group)",
+     "arXiv:1512.03385"},
+    {"resnet20", 20, "CIFAR-style residual network of 20 layers (options: norm=batch|group)",
+     "arXiv:1512.03385"},
+    {"resnet56", 56, "CIFAR-style residual network of 56 layers (options: norm=batch|group)",
+     "arXiv:1512.03385"},
+}};
+
+}  // namespace tacit::torch
