@@ -278,6 +278,23 @@ TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
   EXPECT_GE(spoken("skip=random:0.999,limit=4"), 400U / 5);
 }
 
+TEST(CompSkip, WorkersAndServersAreSilentAtRandomApartFromEachOther) {
+  with_replicas({.strategy = "compskip:skip=random:0.5,server_skip=random:0.5,stagger=no", .ranks = 2},
+                [](Replica& r, Strategy& s) {
+                  const auto sent = [&] { return r.comm().ledger().sent(Tag::Lane::kTrain).messages; };
+                  std::vector<int> steps(3);  // by messages sent: none, in one direction, in both
+                  for (std::int64_t t = 0; t < 60; ++t) {
+                    const std::uint64_t before = sent();
+                    take_steps(r, s, t, t + 1);
+                    ++steps.at(sent() - before);
+                  }
+                  s.finish(r);
+                  EXPECT_GT(steps[0], 5);
+                  EXPECT_GT(steps[1], 15);
+                  EXPECT_GT(steps[2], 5);
+                });
+}
+
 TEST(CompSkip, AnUpdateThatIsNotFiniteIsRefusedBeforeAnythingIsSentOrKept) {
   with_replicas({.strategy = "compskip:skip=never", .ranks = 2}, [](Replica& r, Strategy& s) {
     take_steps(r, s, 0, 3);
