@@ -147,7 +147,7 @@ TEST(CompSkip, TheVirtualIterateIsExactSgdForEverySkipPattern) {
 // A gradient that stays the same: what k silent steps gather is k times as long as what one brings. Two thirds of the
 // threshold are reached with two, and squares of lengths would have it then.
 TEST(CompSkip, MagnitudeIsTheLengthOfWhatWasGathered) {
-  // How far the weights have come after every step, in steps of the first gradient. From `tenfold` on it is ten times that.
+  // How far the weights have come after every step, in steps of the first gradient, which grows tenfold at that step.
   const auto spoke = [](const std::string& skips, std::int64_t tenfold = 9) {
     std::vector<float> moved;
     const ReplicaCase c{.strategy = "compskip:up=identity+min=0," + skips, .ranks = 2};

@@ -67,8 +67,8 @@ struct Loop {
   double weight_decay;
 };
 
-// The paper's loop as it is printed, in which every rank moves its own w by D + dw and nothing overlaps. U is SGD with a
-// momentum of the rank's own; it decays the weights it starts from, those of the mean model.
+// The paper's loop as it is printed, in which every rank moves its own w by D + dw and nothing overlaps. U is SGD with
+// a momentum of the rank's own; it decays the weights it starts from, those of the mean model.
 Weights by_the_paper(const ReplicaCase& c, const Loop& how) {
   Weights all(static_cast<std::size_t>(c.ranks));
   with_replicas(c, [&](Replica& r, Strategy&) {

@@ -45,8 +45,8 @@ TEST(Gossip, AnOverlappedPullIsUsedAfterTheNextGradient) {
   });
 }
 
-// Whom this rank exchanged weights with in so many steps. Each step takes the weights from zero to the rank's own place in
-// a vector of one per rank, so that what a rank has of another's is seen in that one's place.
+// Whom this rank exchanged weights with in so many steps. Each step takes the weights from zero to the rank's own place
+// in a vector of one per rank, so that what a rank has of another's is seen in that one's place.
 std::vector<int> exchanges(Process& me, const std::string& spec, std::int64_t steps) {
   const auto ranks = static_cast<std::size_t>(me.size());
   const auto own = static_cast<std::size_t>(me.rank());

@@ -13,8 +13,8 @@ namespace tacit::torch {
 // LibTorch's SGD cannot say whether nesterov(false) was wanted or left alone; it counts as not said.
 //
 // Lifetime  the optimiser must outlive it.
-// Errors    InvalidConfig, with the optimiser's name, for a momentum that cannot be where it belongs: an SGD with a
-//           dampening, with a momentum that differs between groups of parameters or changes later, or of a derived class.
+// Errors    InvalidConfig, with the optimiser's name, for a momentum that cannot be where it belongs: that of an SGD
+//           with a dampening, with groups of parameters that differ in it, with a later change, or of a derived class.
 class InnerStep {
  public:
   InnerStep(::torch::optim::Optimizer& optimizer, Sends sends, const std::string& compress);
