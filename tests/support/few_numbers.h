@@ -22,13 +22,14 @@ class FewNumbers {
   FewNumbers(Process& me, const std::string& spec, std::size_t count = 3)
       : me_(me), worker(me, Floats(count)), strategy(make_strategy(builtin_strategies(), spec, me.size())) {
     strategy->start(worker);
-    std::fill(worker.gradient().begin(), worker.gradient().end(), -static_cast<float>(me.rank() + 1));
+    gradient(-static_cast<float>(me.rank() + 1));
   }
+  void gradient(float all) { std::fill(worker.gradient().begin(), worker.gradient().end(), all); }
   void step(std::int64_t t) {
     worker.set_t(t);
     me_.spend_compute(t);
     strategy->step(worker);
-    std::fill(worker.gradient().begin(), worker.gradient().end(), 0.0F);
+    gradient(0);
   }
   float x() { return worker.params()[1]; }
   float mean() {

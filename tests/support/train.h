@@ -34,6 +34,7 @@ struct TrainCase {
   std::uint64_t seed = 1;
   std::string schedule = "constant";
   std::string compress = "";
+  const ModelRegistry* models = nullptr;  // default: the built-in ones
 };
 
 struct Trained {
@@ -100,8 +101,9 @@ inline Trained train_in(World& world, const TrainCase& c,
     const auto rank = static_cast<std::size_t>(me.rank());
     TrainJob job = shared;
     job.make_model = [&] {
-      return std::make_unique<KeptModel>(make_model(builtin_models(), c.model, test_context(c.seed)),
-                                         out.params[rank], first[rank]);
+      const ModelRegistry& models = c.models != nullptr ? *c.models : builtin_models();
+      return std::make_unique<KeptModel>(make_model(models, c.model, test_context(c.seed)), out.params[rank],
+                                         first[rank]);
     };
     train_rank(me, job, reports[rank]);
   });

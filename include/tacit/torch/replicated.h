@@ -16,11 +16,12 @@
 namespace tacit::torch {
 
 // Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser: it is the inner
-// optimiser, and its learning rate is the strategy's.
+// optimiser, and its learning rate is the strategy's. The momentum of an SGD goes where `tacit train` has it
+// (train/momentum_place.h): with ssgd and ef in front of the compressor, with compskip in Nesterov's form.
 //
 // Lifetime  process, module and optimizer must outlive it. finish() is collective and comes before the end.
 // Threads   the rank's own.
-// Errors    InvalidConfig for a bad spec or module, then what Comm throws.
+// Errors    InvalidConfig for a bad spec or module, or for a momentum that cannot go there; then what Comm throws.
 class Replicated {
  public:
   struct Options {

@@ -55,11 +55,8 @@ struct TrainJob {
 // Refuses a compressor that the strategy or the optimiser makes senseless. Throws InvalidConfig.
 void check_compression(const TrainOptions& options, const StrategyRegistry& strategies, int ranks);
 
-// With error feedback a momentum belongs in front of the compressor (compress/momentum.h). Where gradients are sent, the
-// optimiser is sgd with a momentum and --compress says ef and nothing about one, it moves there, in Nesterov's form;
-// momentum=0 in --compress leaves it where it is. Where updates are sent both ways it is in front already, and takes
-// Nesterov's form unless the optimiser says nesterov=false. All else comes back as it was.
-TrainOptions with_momentum_in_front(const TrainOptions& options, const StrategyRegistry& strategies);
+// The same with the momentum of --optimizer where it belongs (momentum_place.h): what a run does.
+TrainOptions with_momentum_in_place(const TrainOptions& options, const StrategyRegistry& strategies);
 
 // The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "adapters/torch/flat_optimizer.h"
 
-#include <cxxabi.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
 
-#include <cstdlib>
 #include <string>
 #include <typeinfo>
 
+#include "adapters/torch/optimizer_name.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -17,15 +16,6 @@ namespace tacit::torch {
 namespace {
 
 namespace optim = ::torch::optim;
-
-// "torch::optim::LBFGS"
-std::string name_of(const optim::Optimizer& o) {
-  const std::type_info& type = typeid(o);
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? name.get() : type.name();
-}
 
 [[noreturn]] void refuse(const optim::Optimizer& o, const std::string& why) {
   throw InvalidConfig("the strategy updates weights on server shards, and " + name_of(o) + " " + why);

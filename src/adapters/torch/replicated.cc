@@ -2,6 +2,7 @@
 #include "tacit/torch/replicated.h"
 
 #include "adapters/torch/flat_optimizer.h"
+#include "adapters/torch/inner_step.h"
 #include "tacit/torch/flat_module.h"
 
 namespace tacit::torch {
@@ -9,15 +10,16 @@ namespace {
 
 class TorchWorker final : public ReplicaWorker {
  public:
-  TorchWorker(Process& process, FlatModule& flat, ::torch::optim::Optimizer& optimizer, std::uint64_t seed)
-      : ReplicaWorker(process, seed), flat_(flat), optimizer_(optimizer) {}
+  TorchWorker(Process& process, FlatModule& flat, ::torch::optim::Optimizer& optimizer, InnerStep& inner,
+              std::uint64_t seed)
+      : ReplicaWorker(process, seed), flat_(flat), optimizer_(optimizer), inner_(inner) {}
 
   float lr() const override { return static_cast<float>(optimizer_.param_groups().at(0).options().get_lr()); }
   FloatView params() override { return flat_.params(); }
   FloatView gradient() override { return flat_.gradient(); }
   void apply(ConstFloatView g) override {
     if (g.data() != flat_.gradient().data()) copy(g, flat_.gradient());
-    optimizer_.step();
+    inner_();
   }
   std::unique_ptr<Optimizer> new_optimizer() const override { return flat_optimizer(optimizer_); }
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
@@ -27,6 +29,7 @@ class TorchWorker final : public ReplicaWorker {
  private:
   FlatModule& flat_;
   ::torch::optim::Optimizer& optimizer_;
+  InnerStep& inner_;
 };
 
 }  // namespace
@@ -36,10 +39,11 @@ class Replicated::Impl {
   Impl(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
        std::string_view strategy, const Options& options)
       : process_(process),
+        known_(options.strategies != nullptr ? *options.strategies : builtin_strategies()),
         flat_(module),
-        worker_(process, flat_, optimizer, options.seed),
-        strategy_(make_strategy(options.strategies != nullptr ? *options.strategies : builtin_strategies(),
-                                strategy, process.size(), options.compress)) {
+        inner_(optimizer, known_.find(strategy).sends, options.compress),
+        worker_(process, flat_, optimizer, inner_, options.seed),
+        strategy_(make_strategy(known_, strategy, process.size(), inner_.compress())) {
     // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
     for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
     strategy_->start(worker_);
@@ -62,7 +66,9 @@ class Replicated::Impl {
 
  private:
   Process& process_;
+  const StrategyRegistry& known_;
   FlatModule flat_;
+  InnerStep inner_;
   TorchWorker worker_;
   std::unique_ptr<Strategy> strategy_;
 };

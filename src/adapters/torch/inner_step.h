@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A LibTorch optimiser's step with its momentum where it belongs (train/momentum_place.h).
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <string>
+
+#include "tacit/train/momentum_place.h"
+
+namespace tacit::torch {
+
+// LibTorch's SGD cannot say whether nesterov(false) was wanted or left alone; it counts as not said.
+//
+// Lifetime  the optimiser must outlive it.
+// Errors    InvalidConfig, with the optimiser's name, for a momentum that cannot be where it belongs: that of an SGD
+//           with a dampening, with groups of parameters that differ in it, with a later change, or of a derived class.
+class InnerStep {
+ public:
+  InnerStep(::torch::optim::Optimizer& optimizer, Sends sends, const std::string& compress);
+
+  // The compressor, with the momentum that went there.
+  const std::string& compress() const { return compress_; }
+  // Steps with what is left to the optimiser. Before and after, its settings are those of its user.
+  void operator()();
+
+ private:
+  ::torch::optim::Optimizer& optimizer_;
+  MomentumPlace place_ = MomentumPlace::kInside;
+  double momentum_ = 0;  // where it went in front
+  std::string compress_;
+};
+
+}  // namespace tacit::torch
