@@ -45,13 +45,15 @@ class SimFabric {
 
   // For the trainer of a rank. Sleeps as long as its gradient of this step takes.
   void spend_compute(int rank, std::int64_t step);
+  // Its next gradient began so much earlier, and takes so much less from then on.
+  void grant_head_start(int rank, Seconds duration);
   // Around something that takes no virtual time and in which all ranks meet: afterwards each is as far ahead of the others
   // as it was before.
   void pause(int rank);
   void resume(int rank);
 
-  // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest
-  // it waited.
+  // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest it waited. Where it
+  // waits for a task of its own, such as a background exchange, it communicates while what that task waits for is under way.
   double computed(int rank) const;
   double communicated(int rank) const;  // waited while what it waited for was under way
   // Of every message and every gradient, with their times.
