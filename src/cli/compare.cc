@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/comparison.h"
 #include "cli/experiment.h"
+#include "cli/identifier.h"
 #include "cli/race.h"
 #include "tacit/core/error.h"
 

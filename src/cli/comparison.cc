@@ -167,7 +167,8 @@ EarlierRuns::EarlierRuns(const fs::path& file) {
   std::ifstream in(file);
   if (!in) return;
   try {
-    for (const Json& row : Json::parse(in).at("rows"))
+    const Json json = Json::parse(in);
+    for (const Json& row : json.at("rows"))
       for (const Json& run : row.at("runs"))
         if (run.contains("trace_hash"))
           runs_.push_back({identity_from(run.at("identity")), run.at("trace_hash")});

@@ -14,9 +14,9 @@ namespace tacit {
 // Says after which steps a run is evaluated, beside the ends of epochs.
 //
 // Without a target: every so many steps. With one, evaluations are closer where the accuracy is about to pass it: at the
-// rate at which it rose over the last `every` steps, the next one comes after half of the steps that are left, no later than
-// `every` and no sooner than a tenth of `every` or a fiftieth of the steps so far. The distance at most doubles from one
-// evaluation to the next, and begins small. Once the target is reached it is `every`.
+// rate at which it rose of late, over `every` steps or half of those so far, the next one comes after half of the steps that
+// are left, no later than `every` and no sooner than a tenth of `every` or a fiftieth of the steps so far. The distance at
+// most doubles from one evaluation to the next, and begins small. Once the target is reached it is `every`.
 //
 // Evaluating is collective: all ranks must record the same accuracies, bit for bit, and so plan alike.
 class EvaluationPlan {
@@ -35,7 +35,7 @@ class EvaluationPlan {
     std::int64_t step;
     double accuracy;
   };
-  // Steps until the target at the rate of the last `every` steps; nothing where there is no such rate.
+  // Steps until the target at the rate of late; nothing where the accuracy does not rise.
   std::optional<double> steps_left(const Point& now) const;
 
   const std::int64_t every_;

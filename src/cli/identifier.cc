@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/identity.h"
+#include "cli/identifier.h"
 
 #include <array>
 #include <fstream>
