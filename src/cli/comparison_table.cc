@@ -115,16 +115,32 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
+std::string name_of(const Row& row, bool with_workers) {
+  return row.name + (with_workers ? fmt::format(", {} workers", row.workers) : "");
+}
+
 // "ssd, 8 workers, seed 3 diverged: the loss rose ..."
-std::string remark_on(const Row& row, const Outcome& o, bool with_workers) {
-  if (o.status == RunStatus::kFinished) return "";
-  std::string who = row.name;
-  if (with_workers) who += fmt::format(", {} workers", row.workers);
-  if (row.outcomes.size() > 1) who += fmt::format(", seed {}", o.seed);
-  const char* what = o.status == RunStatus::kDiverged  ? "diverged"
-                     : o.status == RunStatus::kMissing ? "is missing"
-                                                       : "failed";
-  return fmt::format("{} {}{}{}\n", who, what, o.error.empty() ? "" : ": ", o.error);
+std::string bad_runs(const Row& row, bool with_workers) {
+  std::string text;
+  for (const Outcome& o : row.outcomes) {
+    if (o.status != RunStatus::kDiverged && o.status != RunStatus::kFailed) continue;
+    const std::string seed = row.outcomes.size() > 1 ? fmt::format(", seed {}", o.seed) : "";
+    text += fmt::format("{}{} {}: {}\n", name_of(row, with_workers), seed,
+                        o.status == RunStatus::kDiverged ? "diverged" : "failed", o.error);
+  }
+  return text;
+}
+
+// "ssd, 8 workers is missing with seeds 3, 4"
+std::string missing_runs(const Row& row, bool with_workers) {
+  std::string seeds;
+  for (const Outcome& o : row.outcomes)
+    if (o.status == RunStatus::kMissing) seeds += (seeds.empty() ? "" : ", ") + std::to_string(o.seed);
+  if (seeds.empty()) return "";
+  const bool one = row.count(RunStatus::kMissing) == 1;
+  const std::string with =
+      row.outcomes.size() > 1 ? fmt::format(" with seed{} {}", one ? "" : "s", seeds) : "";
+  return fmt::format("{} is missing{}\n", name_of(row, with_workers), with);
 }
 
 }  // namespace
@@ -151,8 +167,7 @@ std::string table_of(const Comparison& c) {
   std::vector<std::vector<std::string>> lines{head_of(columns)};
   for (const Row& row : c.rows) lines.push_back(cells_of(row, columns));
   std::string text = aligned(lines);
-  for (const Row& row : c.rows)
-    for (const Outcome& o : row.outcomes) text += remark_on(row, o, with_workers);
+  for (const Row& row : c.rows) text += bad_runs(row, with_workers) + missing_runs(row, with_workers);
   if (!c.target && !c.cost_only)
     text += "No speed-ups: strategies are compared at equal accuracy, which --target gives.\n";
   return text;
