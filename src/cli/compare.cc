@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 // tacit compare: several strategies on one simulated cluster, each in a process of its own.
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <memory>
 #include <thread>
 
 #include "cli/commands.h"
 #include "cli/comparison.h"
 #include "cli/experiment.h"
-#include "cli/launch/children.h"
-#include "cli/launch/descriptor.h"
-#include "cli/launch/lines.h"
+#include "cli/identifier.h"
+#include "cli/race.h"
 #include "tacit/core/error.h"
 
 namespace tacit::cli {
 namespace {
 
-namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 struct Settings {
@@ -30,106 +23,8 @@ struct Settings {
   std::string strategies;
   fs::path experiment;
   std::string seeds;
-  std::optional<double> target;
   int jobs = 0;  // 0: as many as there are cores
-};
-
-// One trial as it runs.
-struct Entrant {
-  Trial trial;
-  std::string name;  // in front of its progress
-  LineCutter lines{};
-  std::string last_line = "waits for a core";
-  bool started = false;
-  std::optional<Ending> how{};
-};
-
-constexpr std::size_t kMostLines = 12;  // of progress; with more entrants only those that run are shown
-
-// Starts runs as cores become free and shows one line of each.
-class Race final : public Watcher {
- public:
-  Race(asio::io_context& loop, bool quiet, std::vector<Entrant>& entrants)
-      : loop_(loop),
-        quiet_(quiet),
-        entrants_(entrants),
-        live_(isatty(STDERR_FILENO) == 1),
-        signals_(loop, SIGINT, SIGTERM) {
-    for (const Entrant& each : entrants_) width_ = std::max(width_, each.name.size());
-    signals_.async_wait([this](boost::system::error_code error, int) {
-      if (error) return;
-      interrupted_ = true;
-      children_->signal(SIGTERM);
-    });
-  }
-
-  void start(Children& children, int jobs) {
-    children_ = &children;
-    while (jobs-- > 0) start_next();
-    draw();
-  }
-  bool interrupted() const { return interrupted_; }
-
-  void output(int id, Stream stream, std::string_view bytes) override {
-    if (stream == Stream::kOut) return;  // its summary, which is in its folder too
-    Entrant& who = entrants_[static_cast<std::size_t>(id)];
-    who.lines.take(bytes, [&](const std::string& line) { show(who, line); });
-  }
-  void ended(int id, const Ending& how) override {
-    Entrant& who = entrants_[static_cast<std::size_t>(id)];
-    who.how = how;
-    if (how.good()) show(who, "done");
-    ++ended_;
-    asio::post(loop_, [this] { go_on(); });  // who tells us is walking over its children
-  }
-  void when_room(Stream, std::function<void()> go_on) override { go_on(); }
-
- private:
-  void go_on() {
-    if (!interrupted_) start_next();
-    if (ended_ == next_) loop_.stop();
-  }
-  void start_next() {
-    if (next_ == entrants_.size()) return;
-    Entrant& who = entrants_[next_];
-    who.started = true;
-    SpawnPlan plan{{fs::read_symlink("/proc/self/exe").string()}, current_environment(), {}};
-    for (std::string& word : command_line(who.trial.settings)) plan.command.push_back(std::move(word));
-    const UniqueFd null = open_null();
-    children_->start(static_cast<int>(next_++), std::move(plan), null.get());
-  }
-
-  void show(Entrant& who, const std::string& line) {
-    who.last_line = line;
-    if (quiet_) return;
-    live_ ? draw() : fmt::print(stderr, "{:<{}}  {}\n", who.name, width_, line);
-  }
-  void draw() {
-    if (!live_ || quiet_) return;
-    if (drawn_ > 0) fmt::print(stderr, "\x1b[{}A", drawn_);
-    const bool all = entrants_.size() <= kMostLines;
-    std::size_t lines = 0;
-    for (const Entrant& each : entrants_) {
-      if (!all && (!each.started || each.how)) continue;
-      fmt::print(stderr, "\r\x1b[K{:<{}}  {}\n", each.name, width_, each.last_line);
-      ++lines;
-    }
-    if (!all) fmt::print(stderr, "\r\x1b[K{} of {} runs done\n", ended_, entrants_.size());
-    for (lines += all ? 0 : 1; lines < drawn_; ++lines) fmt::print(stderr, "\r\x1b[K\n");
-    drawn_ = lines;
-  }
-
-  asio::io_context& loop_;
-  const bool quiet_;
-  std::vector<Entrant>& entrants_;
-  const bool live_;
-  asio::signal_set signals_;
-  Children* children_ = nullptr;
-  std::size_t width_ = 0;
-  std::size_t next_ = 0;
-  std::size_t ended_ = 0;
-  std::size_t drawn_ = 0;  // lines
-  bool interrupted_ = false;
+  bool fresh = false;
 };
 
 Experiment experiment_of(const Settings& s, const Given& given) {
@@ -147,28 +42,42 @@ Experiment experiment_of(const Settings& s, const Given& given) {
 
 std::vector<Entrant> entrants_of(const Experiment& e) {
   std::vector<Entrant> all;
+  Identifier identify;
   for (Trial& trial : trials_of(e)) {
     std::string name = e.contenders[trial.contender].name;
     if (e.workers.size() > 1) name += fmt::format(", {} workers", trial.workers);
     if (e.seeds.size() > 1) name += fmt::format(", seed {}", trial.seed);
-    all.push_back({std::move(trial), std::move(name)});
+    Identity identity = identify(trial.settings);
+    all.push_back({std::move(trial), std::move(name), std::move(identity)});
   }
   return all;
 }
 
 Comparison comparison_of(const Experiment& e, const std::vector<Entrant>& entrants) {
-  Comparison c{e.title, e.target, {}};
+  Comparison c{e.title, e.base.training.train.target, e.base.cost_only, {}};
   for (const Entrant& each : entrants) {
     const Trial& t = each.trial;
     const std::string& name = e.contenders[t.contender].name;
     if (c.rows.empty() || c.rows.back().name != name || c.rows.back().workers != t.workers)
       c.rows.push_back({name, t.workers, {}, {}});
-    const bool good = each.how && each.how->good();
-    c.rows.back().outcomes.push_back(good ? read_outcome(t.seed, t.settings.training.out, e.target)
-                                          : failed_outcome(t.seed, each.last_line));
+    c.rows.back().outcomes.push_back(outcome_of(each));
   }
-  set_speed_ups(c.rows);
+  c.set_speed_ups();
   return c;
+}
+
+// Of an earlier comparison in the same folder.
+void pick_up(std::vector<Entrant>& entrants, const fs::path& file, bool quiet) {
+  const EarlierRuns earlier(file);
+  for (Entrant& each : entrants) {
+    each.earlier = earlier.find(each.identity, each.trial.seed, each.trial.settings.training.out);
+    if (each.earlier) each.last_line = "picked up from an earlier comparison";
+  }
+  const auto found =
+      std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return e.earlier.has_value(); });
+  if (found > 0 && !quiet)
+    fmt::print(stderr, "{} of {} runs are picked up from {}; --fresh repeats them\n", found, entrants.size(),
+               file.parent_path().string());
 }
 
 int run(Settings s, const Given& given) {
@@ -179,27 +88,23 @@ int run(Settings s, const Given& given) {
   if (s.jobs == 0) s.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Experiment experiment = experiment_of(s, given);
   if (!s.seeds.empty()) experiment.seeds = split_seeds(s.seeds);
-  if (s.target) experiment.target = s.target;
   std::vector<Entrant> entrants = entrants_of(experiment);
 
-  hide_inherited();
-  ignore_broken_pipes();
-  bool interrupted = false;
-  {
-    const Guard guard;
-    asio::io_context loop(1);
-    Race race(loop, training.quiet, entrants);
-    Children children(loop, guard, race);
-    race.start(children, s.jobs);
-    loop.run();
-    interrupted = race.interrupted();
-  }
-  if (interrupted) throw Interrupted("the comparison was interrupted");
+  const fs::path file = training.out / "compare.json";
+  const bool quiet = training.quiet || training.json;
+  if (!s.fresh) pick_up(entrants, file, quiet);
+  const auto write = [&] { comparison_of(experiment, entrants).write(file); };
+  write();  // where that is refused nothing need be run
+  const bool interrupted = interrupted_race(entrants, {s.jobs, training.quiet, write});
 
   const Comparison comparison = comparison_of(experiment, entrants);
-  comparison.write(training.out / "compare.json");
+  comparison.write(file);
   training.json ? comparison.print_json() : comparison.print();
-  return comparison.good() ? 0 : 1;
+  if (!interrupted) return comparison.good() ? 0 : 1;
+  std::fflush(stdout);
+  if (!comparison.complete())
+    fmt::print(stderr, "The same command again picks up what is here and runs what is missing.\n");
+  throw Interrupted("the comparison was interrupted");
 }
 
 }  // namespace
@@ -209,7 +114,7 @@ void add_compare(CLI::App& app, Action& action) {
       app.add_subcommand("compare", "Simulate several strategies on one cluster and say which is faster");
   compare->footer(
       "Each strategy runs in a process of its own; their run logs and compare.json land in --out "
-      "(out/compare).\n"
+      "(out/compare). The same command again picks up the runs that are there.\n"
       "Example:\n  tacit compare --cluster clusters/ethernet-1g.toml --strategies ssgd,local:period=8 "
       "--model mlp "
       "--epochs 2 --target 0.85\n  tacit compare --experiment experiments/slow-network.toml");
@@ -227,11 +132,8 @@ void add_compare(CLI::App& app, Action& action) {
   experiment->excludes(strategies)->excludes("--cluster");
   compare->add_option("--seeds", s->seeds,
                       "Seeds with commas between them; the table has means and spreads then");
-  compare->add_option(
-      "--target", s->target,
-      "Test accuracy, between 0 and 1, whose time is wanted; runs are evaluated every 20 steps "
-      "then, or as --evaluate-every says");
   compare->add_option("--jobs", s->jobs, "Runs at a time (0: one per core)");
+  compare->add_flag("--fresh", s->fresh, "Repeat also the runs that --out holds already");
   const Given given = [compare](const std::string& option) { return compare->count(option) > 0; };
   compare->callback([=, &action] { action = [=] { return run(*s, given); }; });
 }

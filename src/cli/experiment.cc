@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kEvaluateEvery = 20;  // steps, where a target is wanted and nothing else was said
-
 bool names_strategy(const std::string& piece) {
   const std::string name = canonical(piece.substr(0, piece.find(':')));
   const std::vector<std::string> known = builtin_strategies().names();
@@ -74,7 +72,7 @@ SimulateSettings settings_of(const Experiment& e, const Contender& c, int worker
   if (c.lr) train.lr = *c.lr;
   if (!c.optimizer.empty()) train.optimizer = c.optimizer;
   train.seed = seed;
-  if (e.target && train.evaluate_every == 0 && !s.cost_only) train.evaluate_every = kEvaluateEvery;
+  if (s.cost_only) train.target.reset();
   s.training.out /= folder_name(c.name);
   if (!e.workers.empty()) s.workers = workers;
   if (e.workers.size() > 1) s.training.out /= fmt::format("workers-{}", workers);
@@ -126,7 +124,8 @@ Experiment read_experiment(const fs::path& file, const SimulateSettings& base, c
   read_training(table, given, e.base.training);
   for (const int seed : table.integers("seeds")) e.seeds.push_back(static_cast<std::uint64_t>(seed));
   if (e.seeds.empty()) e.seeds = {base.training.train.seed};
-  if (const double target = table.number("target", 0); target != 0) e.target = target;
+  if (const double target = table.number("target", 0); target != 0 && !given("--target"))
+    e.base.training.train.target = target;
   for (sim::Table& run : table.tables("run")) e.contenders.push_back(read_contender(run));
   if (e.contenders.empty())
     table.refuse_value("run", "one table or more, written [[run]], each with a strategy");
@@ -135,9 +134,6 @@ Experiment read_experiment(const fs::path& file, const SimulateSettings& base, c
 }
 
 std::vector<Trial> trials_of(const Experiment& e) {
-  if (e.target && !(*e.target > 0 && *e.target <= 1))
-    throw InvalidConfig(
-        fmt::format("the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *e.target));
   std::vector<Trial> all;
   for (const int workers : e.workers.empty() ? std::vector<int>{0} : e.workers)
     for (std::size_t i = 0; i < e.contenders.size(); ++i)

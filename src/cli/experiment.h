@@ -28,7 +28,6 @@ struct Experiment {
   std::vector<Contender> contenders;
   std::vector<int> workers;  // empty: the cluster's
   std::vector<std::uint64_t> seeds;
-  std::optional<double> target;  // test accuracy whose time is wanted
 };
 
 // "ssgd,local:period=8,wagma:group=4,period=2" is three: what is no strategy's name goes on with the one before it, if that

@@ -101,6 +101,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   add("--seed", t.seed);
   add("--log-every", t.log_every);
   add("--evaluate-every", t.evaluate_every);
+  if (t.target) add("--target", *t.target);
   add("--out", s.training.out.string());
   if (s.cost_only) words.emplace_back("--cost-only");
   if (s.parameters) add("--parameters", *s.parameters);

@@ -16,12 +16,15 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/summary_table.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/thrown.h"
 #include "tacit/runlog/writer.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/cost.h"
+#include "tacit/train/divergence.h"
+#include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/schedule.h"
 #include "tacit/train/trainer.h"
@@ -30,10 +33,6 @@ namespace tacit::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string describe(const RankLost& lost) {
-  return fmt::format("rank {} was lost at step {}: {}", lost.rank, lost.step, lost.why);
-}
 
 // Sends what happens to the screen and, where one is kept, to the run log.
 class Observer final : public TrainObserver {
@@ -44,6 +43,7 @@ class Observer final : public TrainObserver {
     if (log_ != nullptr) log_->write(event);
   }
   void on_evaluation(const Evaluated& event) override {
+    evaluations_.push_back(event);
     progress_.on_evaluation(event);
     if (log_ != nullptr) log_->write(event);
   }
@@ -53,55 +53,14 @@ class Observer final : public TrainObserver {
   }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
+  // Once the run has ended.
+  const std::vector<Evaluated>& evaluations() const { return evaluations_; }
+
  private:
   Progress& progress_;
   RunLogWriter* log_;
+  std::vector<Evaluated> evaluations_;  // one rank's at a time: all ranks meet before the next
 };
-
-// 1234567.8 -> "1,234,568"
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  const auto b = static_cast<double>(bytes);
-  if (b >= 1e9) return fmt::format("{:.2f} GB", b / 1e9);
-  if (b >= 1e6) return fmt::format("{:.1f} MB", b / 1e6);
-  return fmt::format("{:.1f} kB", b / 1e3);
-}
-
-void print_table(const Summary& s) {
-  const auto row = [](const char* name, const std::string& value) { fmt::print("{:<15} {}\n", name, value); };
-  fmt::print("\n");
-  row("status", s.status);
-  row("strategy",
-      fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
-  if (!s.compress.empty()) row("compress", s.compress);
-  row("model, data", s.model + ", " + s.data);
-  row("steps",
-      fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
-                  s.seconds < 10 ? fmt::format("{:.3f}", s.seconds) : fmt::format("{:.1f}", s.seconds),
-                  s.trace_hash.empty() ? "training" : "virtual time"));
-  if (s.loss) row("loss", fmt::format("{:.4f} in training, last steps", *s.loss));
-  if (s.test_loss) row("test loss", fmt::format("{:.4f}", *s.test_loss));
-  if (s.accuracy) row("test accuracy", fmt::format("{:.2f} %", 100 * *s.accuracy));
-  row("samples/s", grouped(s.samples_per_second));
-  row("bytes sent", fmt::format("{} in {} messages, all workers together", bytes_text(s.bytes_wire),
-                                grouped(static_cast<double>(s.messages))));
-  if (s.compute_seconds && s.seconds > 0)
-    row("worker's time",
-        fmt::format("{:.0f} % computing, {:.0f} % communicating, {:.0f} % waiting, on average",
-                    100 * *s.compute_seconds / s.seconds, 100 * *s.communicate_seconds / s.seconds,
-                    100 * *s.wait_seconds / s.seconds));
-  for (const RankLost& lost : s.lost) row("lost", describe(lost));
-  if (!s.lost.empty())
-    row("", fmt::format("{} of {} workers finished", s.workers - static_cast<int>(s.lost.size()), s.workers));
-  if (!s.weights_hash.empty()) row("weights hash", s.weights_hash);
-  if (!s.trace_hash.empty()) row("trace hash", s.trace_hash);
-}
 
 fs::path make_folder(const fs::path& out) {
   std::error_code error;
@@ -135,7 +94,9 @@ struct Prepared {
     data = load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
-    parameters = make_model(models, s.model, context)->params().size();
+    const auto model = make_model(models, s.model, context);
+    parameters = model->params().size();
+    if (model->classifies()) guess = guess_of(data);
   }
 
   ModelRegistry models;
@@ -143,6 +104,7 @@ struct Prepared {
   ModelContext context;
   std::int64_t total = 0;
   std::size_t parameters = 0;
+  std::optional<Guess> guess;
 };
 
 // Makes what a run needs. Peers in other processes wait for this one: they learn why it does not come.
@@ -174,8 +136,13 @@ using RankBody = std::function<void(Process&, TrainObserver&, RankReport&)>;
 // A run: its log, its progress, its summary and its end.
 class Run {
  public:
-  Run(World& world, const TrainSettings& settings, RunStarted started)
-      : world_(world), settings_(settings), started_(std::move(started)), reports_(world.rank() == 0) {
+  // With the guess that a model of classes must beat.
+  Run(World& world, const TrainSettings& settings, RunStarted started, std::optional<Guess> guess)
+      : world_(world),
+        settings_(settings),
+        started_(std::move(started)),
+        guess_(guess),
+        reports_(world.rank() == 0) {
     if (!settings_.out.empty() && world_.rank() == 0) log_ = open_log(settings_.out);
     if (log_) log_->write(started_);
   }
@@ -187,9 +154,12 @@ class Run {
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
     Observer observer(progress, log_.get());
-    const Summary summary = run_ranks(observer, body);
+    Summary summary = run_ranks(observer, body);
+    if (const auto target = settings_.train.target)
+      summary.target_seconds = seconds_to(observer.evaluations(), *target);
     progress.close();
-    if (reports_) settings_.json ? fmt::print("{}", to_json_text(summary)) : print_table(summary);
+    if (reports_ && settings_.json) fmt::print("{}", to_json_text(summary));
+    if (reports_ && !settings_.json) print_table(summary, settings_.train.target);
     if (log_) write_account(summary);
     if (error_) std::rethrow_exception(error_);
     return 0;
@@ -221,15 +191,19 @@ class Run {
       std::erase_if(reports, [&](const RankReport& r) { return world_.one_process() && !r.finished; });
     } catch (const std::exception& error) {
       error_ = cause(std::current_exception());
-      status = is<Interrupted>(error_) ? "interrupted" : "failed";
-      if (status == "failed") message = error.what();
+      status = is<Interrupted>(error_) ? "interrupted" : is<Diverged>(error_) ? "diverged" : "failed";
+      if (status != "interrupted") message = error.what();
     }
-    Summary summary = summarize(settings_.train, reports, status);
     if (status == "finished" && !all_equal(reports)) {
-      summary.status = "failed";
+      status = "failed";
       message = "the strategy finished with different weights on different ranks";
       error_ = std::make_exception_ptr(Bug(message + "; this is a defect in the strategy"));
+    } else if (status == "finished" && reports_) {
+      message = why_diverged(course_of(reports), guess_);
+      if (!message.empty()) status = "diverged";
+      if (!message.empty()) error_ = std::make_exception_ptr(Diverged("the run diverged: " + message));
     }
+    Summary summary = summarize(settings_.train, reports, status);
     summary.error = message;
     summary.workers = world_.size();
     summary.model = started_.model;
@@ -258,6 +232,7 @@ class Run {
   World& world_;
   const TrainSettings& settings_;
   const RunStarted started_;
+  const std::optional<Guess> guess_;
   std::unique_ptr<RunLogWriter> log_;  // rank 0's, with --out
   std::exception_ptr error_;
   bool reports_;  // rank 0, or the lowest that lives
@@ -289,6 +264,9 @@ void check(const TrainSettings& s) {
   if (s.train.evaluate_every < 0)
     throw InvalidConfig(
         fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
+  if (s.train.target && !(*s.train.target > 0 && *s.train.target <= 1))
+    throw InvalidConfig(fmt::format(
+        "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
   make_optimizer(s.train.optimizer);
@@ -307,7 +285,7 @@ int train_in(World& world, const TrainSettings& settings) {
   event.lr = settings.train.lr;
   event.steps = prepared->total;
   event.parameters = static_cast<std::int64_t>(prepared->parameters);
-  const auto run = prepare<Run>(world, world, settings, event);
+  const auto run = prepare<Run>(world, world, settings, event, prepared->guess);
   return (*run)([&](Process& me, TrainObserver& observer, RankReport& report) {
     const TrainJob job{prepared->data,
                        builtin_strategies(),
@@ -327,7 +305,8 @@ int cost_in(World& world, const TrainSettings& settings, std::size_t parameters)
   event.data = "none";
   event.steps = settings.train.steps;
   event.parameters = static_cast<std::int64_t>(parameters);
-  return Run(world, settings, event)([&](Process& me, TrainObserver& observer, RankReport& report) {
+  return Run(world, settings, event,
+             std::nullopt)([&](Process& me, TrainObserver& observer, RankReport& report) {
     cost_rank(me, {builtin_strategies(), settings.train, phantom.view(), observer, StopSignals::asked},
               report);
   });
@@ -353,6 +332,10 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
   app.add_option("--log-every", s.train.log_every, "Steps between run-log events");
   app.add_option("--evaluate-every", s.train.evaluate_every,
                  "Steps between evaluations beside those at the end of an epoch (0: none)");
+  app.add_option("--target", s.train.target,
+                 "Test accuracy, between 0 and 1, whose time is wanted: evaluations are closer near it, and "
+                 "no farther from "
+                 "each other than --evaluate-every says (0: 20)");
   app.add_option("--out", s.out, "Folder for run.jsonl and summary.json, which are overwritten");
   app.add_flag("--json", s.json, "Print the summary as JSON, and no progress");
   app.add_flag("--quiet", s.quiet, "Show no progress");

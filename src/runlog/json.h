@@ -96,6 +96,7 @@ void fields(E& e, const Visit& visit) {
   visit("loss", e.loss);
   visit("test_loss", e.test_loss);
   visit("accuracy", e.accuracy);
+  visit("target_seconds", e.target_seconds);
   visit("bytes_payload", e.bytes_payload);
   visit("bytes_wire", e.bytes_wire);
   visit("messages", e.messages);
@@ -150,8 +151,11 @@ template <class Event>
 Event from_json(const Json& json) {
   Event event;
   fields(event, [&](const char* name, auto& value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::vector<RankLost>>) {
-      if (json.contains(name)) json.at(name).get_to(value);  // logs of earlier versions have none
+    constexpr bool list = std::is_same_v<std::remove_cvref_t<decltype(value)>, std::vector<RankLost>>;
+    constexpr bool optional = requires { value.has_value(); };
+    if ((list || optional) && !json.contains(name)) return;  // logs of earlier versions have none
+    if constexpr (list) {
+      json.at(name).get_to(value);
     } else {
       read_field(json.at(name), value);
     }

@@ -111,8 +111,11 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
     return {message_->from, want_.tag, want_.into.first(length_)};
   }
   bool ready_by(Deadline deadline) override {
-    return hub_.ready_by(
+    const Seconds start = hub_.scheduler().now();
+    const bool ready = hub_.ready_by(
         arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; }, deadline);
+    if (message_) hub_.count_wait(start, message_->sent);
+    return ready;
   }
 
  private:
@@ -188,6 +191,7 @@ std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
 void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::grant_head_start(int rank, Seconds duration) { hub_->grant_head_start(rank, duration); }
 void SimFabric::pause(int rank) { hub_->pause(rank); }
 void SimFabric::resume(int rank) { hub_->resume(rank); }
 double SimFabric::computed(int rank) const { return hub_->computed(rank); }

@@ -27,6 +27,8 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limit
   survives_.resize(ranks);
   computed_.resize(ranks);
   communicated_.resize(ranks);
+  behind_.resize(ranks);
+  head_start_.resize(ranks);
   paused_.resize(ranks);
   began_.resize(ranks);
   for (auto& each : arrived_) each.resize(ranks);
@@ -139,10 +141,11 @@ void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {
 }
 
 void SimFabric::Hub::spend_compute(int rank, std::int64_t step) {
-  began_[static_cast<std::size_t>(rank)] = true;
+  const auto at = static_cast<std::size_t>(rank);
+  began_[at] = true;
   const Seconds time = compute_time(cluster_, seed_, rank, step);
-  tasks(rank).clock().sleep(time);
-  computed_[static_cast<std::size_t>(rank)] += time.count();
+  tasks(rank).clock().sleep(time - std::exchange(head_start_[at], Seconds(0)));
+  computed_[at] += time.count();
   trace(rank, rank, static_cast<std::uint64_t>(step), 0);
 }
 
@@ -168,9 +171,20 @@ void SimFabric::Hub::resume(int rank) {
 }
 
 void SimFabric::Hub::count_wait(Seconds from, Seconds sent) {
-  const auto at = static_cast<std::size_t>(scheduler_.rank());
-  if (!scheduler_.is_trainer() || paused_[at] || !began_[at]) return;
-  communicated_[at] += (scheduler_.now() - std::max(from, sent)).count();
+  const int rank = scheduler_.rank();
+  const auto at = static_cast<std::size_t>(rank);
+  if (paused_[at] || !began_[at]) return;
+  const Seconds under_way = std::max(from, sent);
+  if (scheduler_.is_trainer()) {
+    communicated_[at] += (scheduler_.now() - under_way).count();
+  } else if (const auto idle = scheduler_.idle_since(rank)) {
+    behind_[at].add(std::max(under_way, *idle), scheduler_.now());
+  }
+}
+
+double SimFabric::Hub::communicated(int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  return communicated_[at] += behind_[at].take(scheduler_.now()).count();
 }
 
 void SimFabric::Hub::trace(int from, int to, std::uint64_t what, std::uint64_t size) {

@@ -3,11 +3,13 @@
 // nothing here needs a lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/actors.h"
@@ -55,6 +57,32 @@ class Receiver {
   virtual void accept(std::shared_ptr<Message> message) = 0;
 };
 
+// Time in pieces that may overlap, each ending no earlier than those before it.
+class Pieces {
+ public:
+  void add(Seconds from, Seconds to) {
+    from = std::max(from, taken_);
+    while (!pieces_.empty() && pieces_.back().from >= from) pieces_.pop_back();
+    if (!pieces_.empty()) from = std::max(from, pieces_.back().to);
+    if (from < to) pieces_.push_back({from, to});
+  }
+  // How long there was one piece or more, since this was asked last.
+  Seconds take(Seconds now) {
+    taken_ = now;
+    Seconds sum{0};
+    for (const Piece& each : std::exchange(pieces_, {})) sum += each.to - each.from;
+    return sum;
+  }
+
+ private:
+  struct Piece {
+    Seconds from;
+    Seconds to;
+  };
+  std::vector<Piece> pieces_;  // none overlap
+  Seconds taken_{0};           // what was before is counted
+};
+
 // What waits at one rank, as in the transport between threads.
 struct Mailbox {
   std::deque<std::shared_ptr<Message>> messages;
@@ -100,11 +128,15 @@ class SimFabric::Hub {
   bool ready_by(sim::Gate& gate, const MessageWait& what, const Done& done, Deadline deadline);
 
   void spend_compute(int rank, std::int64_t step);
+  void grant_head_start(int rank, Seconds duration) {
+    head_start_[static_cast<std::size_t>(rank)] = duration;
+  }
   void pause(int rank);
   void resume(int rank);
+  // The running actor has waited since `from` for a message that was sent then.
   void count_wait(Seconds from, Seconds sent);
   double computed(int rank) const { return computed_[static_cast<std::size_t>(rank)]; }
-  double communicated(int rank) const { return communicated_[static_cast<std::size_t>(rank)]; }
+  double communicated(int rank);
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
@@ -130,6 +162,8 @@ class SimFabric::Hub {
 
   std::vector<double> computed_;
   std::vector<double> communicated_;
+  std::vector<sim::Pieces> behind_;  // by rank: its tasks communicated while its trainer waited for them
+  std::vector<Seconds> head_start_;  // by rank, for its next gradient
   // When each rank came to its n-th pause, for the last two pauses: nobody leaves one before all have come, so the
   // one before is over.
   std::array<std::vector<Seconds>, 2> arrived_;

@@ -30,9 +30,16 @@ struct Actor {
   Gate* gate = nullptr;
   Timer* alarm = nullptr;
   std::size_t place = std::numeric_limits<std::size_t>::max();  // in the list of sleepers
+  // The last time it slept for a task of its own rank. Woken and asleep again at once is one such time.
+  double idle_from = -1;
+  double idle_to = -1;
 };
 
 namespace {
+
+bool for_own_task(const Reason& reason) {
+  return reason.kind == Reason::Kind::kChannel || reason.kind == Reason::Kind::kTask;
+}
 
 // The C++ run time keeps the exceptions that are being thrown and caught per thread, and actors share one: each takes
 // its own away while others run. The layout is that of the Itanium C++ ABI.
@@ -70,7 +77,8 @@ std::string describe_sleep(const Actor& actor) {
 
 class Scheduler::Impl {
  public:
-  explicit Impl(const Cluster& cluster) : network_(build_platform(cluster)) {}
+  explicit Impl(const Cluster& cluster)
+      : network_(build_platform(cluster)), trainers_(static_cast<std::size_t>(network_.size())) {}
 
   int size() const { return network_.size(); }
 
@@ -80,7 +88,9 @@ class Scheduler::Impl {
       s4u::Actor::create(name, network_.host(rank), [this, name, rank, trainer, body = std::move(body)] {
         Actor me{.name = name, .rank = rank, .trainer = trainer};
         current_ = &me;
+        if (trainer) trainers_[static_cast<std::size_t>(rank)] = &me;
         body();
+        if (trainer) trainers_[static_cast<std::size_t>(rank)] = nullptr;
         current_ = nullptr;
         --running_;
         ++ended_;
@@ -113,10 +123,13 @@ class Scheduler::Impl {
     --running_;
     look_for_deadlock();
     current_ = nullptr;
+    if (for_own_task(reason) && me.idle_to != s4u::Engine::get_clock())
+      me.idle_from = s4u::Engine::get_clock();
     {
       const ExceptionState mine;
       me.turn->acquire();
     }
+    if (for_own_task(reason)) me.idle_to = s4u::Engine::get_clock();
     current_ = &me;
     if (me.alarm != nullptr) std::exchange(me.alarm, nullptr)->remove();
     if (timed) --events_;
@@ -156,6 +169,11 @@ class Scheduler::Impl {
     });
   }
 
+  std::optional<Seconds> idle_since(int rank) const {
+    const Actor* const trainer = trainers_[static_cast<std::size_t>(rank)];
+    const bool idle = trainer != nullptr && trainer->gate != nullptr && for_own_task(trainer->reason);
+    return idle ? std::optional(Seconds(trainer->idle_from)) : std::nullopt;
+  }
   Actor* current() const { return current_; }
   const std::string& deadlock() const { return deadlock_; }
 
@@ -219,6 +237,7 @@ class Scheduler::Impl {
   Network network_;
   Actor* current_ = nullptr;      // the running actor; null in SimGrid's own context
   std::vector<Actor*> sleepers_;  // each knows its place
+  std::vector<Actor*> trainers_;  // by rank; null where there is none any more
   std::vector<std::function<void()>> queue_;
   std::size_t running_ = 0;  // actors that run or will without anything else happening
   std::size_t events_ = 0;   // alarms, callbacks and messages to come
@@ -246,6 +265,7 @@ void Scheduler::transfer(int from, int to, std::uint64_t bytes, std::function<vo
   impl_->transfer(from, to, bytes, std::move(fn));
 }
 const std::string& Scheduler::deadlock() const { return impl_->deadlock(); }
+std::optional<Seconds> Scheduler::idle_since(int rank) const { return impl_->idle_since(rank); }
 bool Scheduler::doomed() const { return impl_->current()->doomed; }
 int Scheduler::rank() const { return impl_->current()->rank; }
 bool Scheduler::is_trainer() const { return impl_->current()->trainer; }

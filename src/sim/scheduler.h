@@ -70,6 +70,9 @@ class Scheduler {
   // Whether the running actor was woken for it and must end.
   bool doomed() const;
 
+  // Since when a rank's trainer has been asleep for a task of its own rank; nothing where it is not.
+  std::optional<Seconds> idle_since(int rank) const;
+
   // The running actor's rank, and whether it is its trainer.
   int rank() const;
   bool is_trainer() const;

@@ -48,6 +48,9 @@ class DcS3gd final : public Strategy {
     pending_ = w.comm().start([x = average_.view()](Comm& comm) { comm.mean(x); });
   }
 
+  void settle(Worker& w) override {
+    if (sent_ != Sent::kNothing) collect(w);
+  }
   // The mean of all w_i.
   void model(Worker& w, FloatView out) override {
     if (sent_ == Sent::kNothing) return copy(w.params(), out);

@@ -72,12 +72,14 @@ class Ssd final : public Strategy {
     });
   }
 
+  void settle(Worker&) override {
+    if (exchange_) exchange_->wait();
+  }
   // The servers' weights, after all that was pushed.
   void model(Worker& w, FloatView out) override {
-    if (exchange_) exchange_->wait();
+    settle(w);
     shards_ ? shards_->read(w.comm(), t_, out) : copy(w.params(), out);
   }
-
   void finish(Worker& w) override {
     model(w, w.params());
     shards_->close();

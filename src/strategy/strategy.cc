@@ -9,6 +9,8 @@ void Strategy::compress(const Compression&) { throw Bug("a strategy that does no
 
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 
+void Strategy::settle(Worker&) {}
+
 void Strategy::model(Worker& w, FloatView out) { copy(w.params(), out); }
 
 void Strategy::finish(Worker&) {}

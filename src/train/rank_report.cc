@@ -17,16 +17,20 @@ struct Packed {
   std::int64_t steps = 0;
   double seconds = 0;
   double recent_loss = 0;
+  double first_loss = 0;
+  double late_loss = 0;
   Evaluated evaluation;
   Traffic sent;
   std::uint64_t weights_hash = 0;
   std::uint32_t has_loss = 0;
+  std::uint32_t has_first = 0;
+  std::uint32_t has_late = 0;
   std::uint32_t has_evaluation = 0;
   std::int32_t rank = 0;
   std::uint32_t finished = 0;
 };
 static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) % sizeof(float) == 0);
-static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + 48);
+static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + 72);
 
 }  // namespace
 
@@ -34,10 +38,14 @@ std::vector<std::byte> pack(const RankReport& report) {
   const Packed packed{report.steps,
                       report.seconds,
                       report.recent_loss.value_or(0),
+                      report.first_loss.value_or(0),
+                      report.late_loss.value_or(0),
                       report.evaluation.value_or(Evaluated{}),
                       report.sent,
                       report.weights_hash,
                       report.recent_loss.has_value() ? 1U : 0U,
+                      report.first_loss.has_value() ? 1U : 0U,
+                      report.late_loss.has_value() ? 1U : 0U,
                       report.evaluation.has_value() ? 1U : 0U,
                       report.rank,
                       report.finished ? 1U : 0U};
@@ -57,6 +65,8 @@ RankReport unpack(ConstBytes bytes) {
   report.steps = packed.steps;
   report.seconds = packed.seconds;
   if (packed.has_loss != 0) report.recent_loss = packed.recent_loss;
+  if (packed.has_first != 0) report.first_loss = packed.first_loss;
+  if (packed.has_late != 0) report.late_loss = packed.late_loss;
   if (packed.has_evaluation != 0) report.evaluation = packed.evaluation;
   report.sent = packed.sent;
   report.weights_hash = packed.weights_hash;

@@ -9,6 +9,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 #include "tacit/train/schedule.h"
@@ -58,7 +59,8 @@ class RankTrainer {
         worker_(me, *model_, *optimizer_, job.options.seed),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
-        total_(total_steps(job.options, job.data.train.size(), me.size())) {
+        total_(total_steps(job.options, job.data.train.size(), me.size())),
+        plan_(job.options.evaluate_every, job.options.target) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
   }
@@ -74,8 +76,7 @@ class RankTrainer {
       const bool last = t + 1 == total_;
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
-      const std::int64_t every = job_.options.evaluate_every;
-      if ((t + 1) % per_epoch == 0 || last || (every > 0 && (t + 1) % every == 0)) evaluate(t + 1);
+      if ((t + 1) % per_epoch == 0 || last || plan_.due(t + 1)) evaluate(t + 1);
       notice_losses();
     }
     report_.finished = true;
@@ -89,15 +90,46 @@ class RankTrainer {
     worker_.set_lr(job_.options.lr * schedule_->factor(t, total_));
     const double loss = model_->compute_gradient(batch_);
     require_finite(loss, "loss", t);
-    me_.spend_compute(t);
+    const Seconds hidden = compute_from_head_start(t, clock_.now() - start);
     strategy_->step(worker_);
+    if (!report_.first_loss) report_.first_loss = loss;
     loss_sum_ += loss;
     ++unlogged_;
     ++report_.steps;
-    report_.seconds += (clock_.now() - start).count();
-    report_.spent = me_.time_spent();
+    count_time(start + hidden);
     count_traffic();
   }
+
+  // Ends what is under way and an evaluation needs. That is training time; without the evaluation the next gradient would
+  // have hidden it, so that it begins with this head start.
+  void settle() {
+    const double communicated = spent_communicating();
+    const Seconds start = clock_.now();
+    strategy_->settle(worker_);
+    head_start_ = {clock_.now() - start, spent_communicating() - communicated};
+    count_time(start);
+  }
+  // The gradient took so long, on machines where time passes by itself; simulated ones spend it here. Returns what of the
+  // first was hidden behind the head start.
+  Seconds compute_from_head_start(std::int64_t t, Seconds took) {
+    const auto [waited, communicated] = std::exchange(head_start_, {});
+    const Seconds hidden = std::min(waited, took);
+    const double before = spent_computing();
+    me_.grant_head_start(waited - hidden);
+    me_.spend_compute(t);
+    // What was under way then was so while the gradient was computed: it counts once.
+    const double alone = std::max(0.0, waited.count() - (spent_computing() - before));
+    counted_twice_ += std::max(0.0, communicated - alone);
+    return hidden;
+  }
+
+  void count_time(Seconds since) {
+    report_.seconds += (clock_.now() - since).count();
+    report_.spent = me_.time_spent();
+    if (report_.spent) report_.spent->communicate -= counted_twice_;
+  }
+  double spent_computing() const { return me_.time_spent().value_or(TimeSpent{}).compute; }
+  double spent_communicating() const { return me_.time_spent().value_or(TimeSpent{}).communicate; }
 
   // Compares a compressed mean with a plain one on this link. Not part of what the run costs: it is counted apart and
   // the clock stands still.
@@ -128,6 +160,8 @@ class RankTrainer {
 
   void log(std::int64_t t) {
     report_.recent_loss = loss_sum_ / static_cast<double>(unlogged_);
+    if (4 * (t + 1) > 3 * total_)
+      report_.late_loss = std::min(*report_.recent_loss, report_.late_loss.value_or(*report_.recent_loss));
     job_.observer.on_steps(
         {me_.rank(), t + 1, *report_.recent_loss, static_cast<double>(worker_.lr()), report_.seconds});
     loss_sum_ = 0;
@@ -138,8 +172,7 @@ class RankTrainer {
     const Seconds start = clock_.now();
     strategy_->finish(worker_);
     worker_.average_buffers();
-    report_.seconds += (clock_.now() - start).count();
-    report_.spent = me_.time_spent();
+    count_time(start);
     report_.weights_hash = hash_bytes(bytes_of(ConstFloatView(model_->params())));
     count_traffic();
   }
@@ -152,6 +185,7 @@ class RankTrainer {
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {
+    settle();
     me_.pause();
     const EvaluationPoint point(worker_, *strategy_);
     const Score score = score_share();
@@ -161,6 +195,7 @@ class RankTrainer {
     const double epoch = static_cast<double>(steps_done) / static_cast<double>(sampler_.steps_per_epoch());
     report_.evaluation = Evaluated{steps_done, epoch, static_cast<double>(sums[0] / sums[2]),
                                    static_cast<double>(sums[1] / sums[2]), report_.seconds};
+    plan_.record(steps_done, report_.evaluation->accuracy);
     if (reports()) job_.observer.on_evaluation(*report_.evaluation);
     require_finite(report_.evaluation->loss, "test loss", steps_done - 1);
     me_.resume();
@@ -193,6 +228,13 @@ class RankTrainer {
   FlatWorker worker_;
   Sampler sampler_;
   const std::int64_t total_;
+  EvaluationPlan plan_;
+  struct HeadStart {
+    Seconds waited{0};
+    double communicated = 0;
+  };
+  HeadStart head_start_;      // of the next gradient
+  double counted_twice_ = 0;  // seconds, as communication and as computation
   Batch batch_;
   double loss_sum_ = 0;
   std::int64_t unlogged_ = 0;

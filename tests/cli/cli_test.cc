@@ -182,8 +182,17 @@ TEST_F(Cli, ALossThatExplodesEndsTheRunWithRankAndStep) {
   EXPECT_NE(r.err.find("rank "), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("step "), std::string::npos) << r.err;
   const auto summary = nlohmann::json::parse(slurp(path("o/summary.json")));
-  EXPECT_EQ(summary.at("status"), "failed");
+  EXPECT_EQ(summary.at("status"), "diverged");
   EXPECT_NE(summary.at("error").get<std::string>().find("loss"), std::string::npos);
+}
+
+TEST_F(Cli, ARunWhoseLossRoseIsNoSuccess) {
+  const Result r = tacit(
+      "train --workers 2 --model mlp:hidden=8 --data synthetic:samples=320,test=64,size=8 --batch 8 --lr 5 "
+      "--optimizer sgd --steps 60 --json");
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_EQ(nlohmann::json::parse(r.out).at("status"), "diverged");
+  EXPECT_NE(r.err.find("tacit: the run diverged: "), std::string::npos) << r.err;
 }
 
 TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {

@@ -36,8 +36,9 @@ struct Mismatch : Error {
   using Error::Error;
 };
 
-// Training diverged: a loss that is not finite.
+// Training diverged: a loss that is not finite, or a run that ended no better than it began.
 struct Diverged : Error {
+  explicit Diverged(const std::string& what) : Error(what), rank(-1), step(-1) {}  // a whole run
   Diverged(int at_rank, long long at_step, const std::string& what)
       : Error("rank " + std::to_string(at_rank) + ", step " + std::to_string(at_step) + ": " + what),
         rank(at_rank),

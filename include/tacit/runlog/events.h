@@ -61,8 +61,8 @@ struct RankTimes {
 };
 
 struct Summary {
-  std::string status;  // finished, interrupted, failed
-  std::string error;   // for failed
+  std::string status;  // finished, diverged, interrupted, failed
+  std::string error;   // for diverged and failed
   std::string strategy;
   std::string compress;  // empty: nothing was compressed
   std::string model;
@@ -76,8 +76,9 @@ struct Summary {
   std::optional<double> loss;       // training loss over the last logged steps, mean over ranks
   std::optional<double> test_loss;  // these two: at the last evaluation
   std::optional<double> accuracy;
-  std::uint64_t bytes_payload = 0;  // sent by all ranks together, evaluation not counted
-  std::uint64_t bytes_wire = 0;     // the same with the transport's framing
+  std::optional<double> target_seconds;  // until the accuracy that was wanted, if it was reached
+  std::uint64_t bytes_payload = 0;       // sent by all ranks together, evaluation not counted
+  std::uint64_t bytes_wire = 0;          // the same with the transport's framing
   std::uint64_t messages = 0;
   std::uint64_t seed = 0;
   std::string weights_hash;

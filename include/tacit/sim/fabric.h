@@ -45,13 +45,15 @@ class SimFabric {
 
   // Called by the trainer of a rank: sleeps for the duration of this step's gradient.
   void spend_compute(int rank, std::int64_t step);
+  // Its next gradient began that much earlier, so that much less of it is left.
+  void grant_head_start(int rank, Seconds duration);
   // Around something that all ranks do together and that costs no virtual time: afterwards each rank is as far ahead
   // of the others as before.
   void pause(int rank);
   void resume(int rank);
 
-  // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest
-  // it waited.
+  // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest it waited. Where it
+  // waits for a task of its own, such as a background exchange, it communicates while what that task waits for is under way.
   double computed(int rank) const;
   double communicated(int rank) const;  // waited while what it waited for was under way
   // Of every message and every gradient, with their times.

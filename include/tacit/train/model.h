@@ -45,6 +45,8 @@ class Model {
   // Fills gradient() with that of the mean loss over the batch at params(); returns that loss.
   virtual double compute_gradient(const Batch& batch) = 0;
   virtual Score evaluate(const Batch& batch) = 0;
+  // Whether evaluate counts correct answers; where not, an accuracy means nothing.
+  virtual bool classifies() const { return true; }
 };
 
 // What a model is built for.

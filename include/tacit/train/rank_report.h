@@ -20,6 +20,8 @@ struct RankReport {
   std::int64_t steps = 0;
   double seconds = 0;                 // of training, without evaluations
   std::optional<double> recent_loss;  // mean over the last logged steps
+  std::optional<double> first_loss;   // at the first step; this and the next: divergence.h
+  std::optional<double> late_loss;    // the smallest mean that was logged in the last quarter of the run
   std::optional<Evaluated> evaluation;
   Traffic sent;  // for training
   std::uint64_t weights_hash = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -30,6 +31,7 @@ struct TrainOptions {
   std::int64_t steps = 0;  // in place of epochs, where not 0
   std::int64_t log_every = 10;
   std::int64_t evaluate_every = 0;  // beside the ends of epochs, where not 0
+  std::optional<double> target{};   // test accuracy whose time is wanted: evaluations are closer near it
 };
 
 // Told what happens as it happens. Threads: called by all ranks, at any time.

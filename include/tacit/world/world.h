@@ -38,6 +38,9 @@ class Process {
 
   // Virtual time only: advances the clock by the cost of one gradient. The trainer calls it after each gradient.
   virtual void spend_compute(std::int64_t) {}
+  // Virtual time only: the next gradient began that much earlier, because an evaluation waited for an exchange that
+  // this gradient would have hidden.
+  virtual void grant_head_start(Seconds) {}
   // Around an evaluation, which all ranks enter together: it costs no virtual time, and no rank gets ahead by it.
   virtual void pause() {}
   virtual void resume() {}

@@ -29,6 +29,8 @@ class Quadratic final : public Model {
   FloatView params() override { return params_; }
   FloatView gradient() override { return gradient_; }
 
+  bool classifies() const override { return false; }
+
   double compute_gradient(const Batch& batch) override {
     std::fill(gradient_.begin(), gradient_.end(), 0.0F);
     for (std::size_t i = 0; i < batch.size(); ++i) {

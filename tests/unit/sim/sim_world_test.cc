@@ -141,6 +141,40 @@ TEST(SimulatedWorld, TimeIsSpentOnComputingCommunicatingAndWaiting) {
   });
 }
 
+TEST(SimulatedWorld, WaitsForABackgroundExchangeAreCountedByWhatIsUnderWay) {
+  Cluster cluster = flat(2);
+  cluster.step = Seconds(1);
+  cluster.stragglers.push_back({{1}, 0, Seconds(0), 3});
+  simulate(cluster, [](Process& me) {
+    std::vector<std::byte> data(12'500'000);  // 0.1 s
+    me.spend_compute(0);
+    me.comm().start([&](Comm& comm) { comm.exchange(1 - me.rank(), data, data); })->wait();
+    EXPECT_NEAR(me.tasks().clock().now().count(), 3.1, 0.001);
+    EXPECT_NEAR(me.time_spent().value().communicate, 0.1, 0.001);  // rank 0 waited for 2 s before
+    const auto hidden = me.comm().start([&](Comm& comm) { comm.exchange(1 - me.rank(), data, data); });
+    me.spend_compute(1);
+    hidden->wait();
+    EXPECT_NEAR(me.time_spent().value().communicate, 0.1, 0.001)
+        << "behind a gradient it takes nobody's time";
+  });
+}
+
+TEST(SimulatedWorld, AHeadStartShortensTheNextGradientAloneAndIsComputing) {
+  Cluster cluster = flat(1);
+  cluster.step = Seconds(1);
+  simulate(cluster, [](Process& me) {
+    me.grant_head_start(Seconds(0.25));
+    me.spend_compute(0);
+    EXPECT_NEAR(me.tasks().clock().now().count(), 0.75, 1e-9);
+    me.grant_head_start(Seconds(5));
+    me.spend_compute(1);
+    EXPECT_NEAR(me.tasks().clock().now().count(), 0.75, 1e-9);
+    me.spend_compute(2);
+    EXPECT_NEAR(me.tasks().clock().now().count(), 1.75, 1e-9);
+    EXPECT_NEAR(me.time_spent().value().compute, 3, 1e-9);
+  });
+}
+
 TEST(SimulatedWorld, APauseTakesNoTimeAndKeepsWhoIsAhead) {
   Cluster cluster = flat(3);
   cluster.step = Seconds(1);

@@ -16,6 +16,8 @@ RankReport full(int rank) {
   report.steps = 100 + rank;
   report.seconds = 1.5 * rank;
   report.recent_loss = 0.25 * rank;
+  report.first_loss = 2.5 * rank;
+  report.late_loss = 0.125 * rank;
   report.evaluation = Evaluated{7, 0.5, 0.75, 0.875, 2.0 + rank};
   report.sent = {11, 1U << 20U, 33};
   report.weights_hash = 0xFEDCBA9876543210ULL;
@@ -28,6 +30,8 @@ void expect_equal(const RankReport& a, const RankReport& b) {
   EXPECT_EQ(a.steps, b.steps);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.recent_loss, b.recent_loss);
+  EXPECT_EQ(a.first_loss, b.first_loss);
+  EXPECT_EQ(a.late_loss, b.late_loss);
   ASSERT_EQ(a.evaluation.has_value(), b.evaluation.has_value());
   if (a.evaluation) {
     EXPECT_EQ(a.evaluation->step, b.evaluation->step);

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "cli/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/comparison_table.h"
+#include "support/temp_dir.h"
+#include "tacit/runlog/writer.h"
+
+namespace tacit::cli {
+namespace {
+
+using test::TempDir;
+
+Outcome run_of(std::uint64_t seed, std::optional<double> target_seconds) {
+  Outcome o;
+  o.seed = seed;
+  o.status = RunStatus::kFinished;
+  o.identity = {"--seed " + std::to_string(seed), "c", "d", "p"};
+  o.step_seconds = 0.1;
+  o.seconds = 10;
+  o.target_seconds = target_seconds;
+  o.accuracy = 0.85;
+  o.bytes_per_worker = 3e6;
+  o.computing = 0.62;
+  o.communicating = 0.3;
+  o.waiting = 0.08;
+  o.trace_hash = "00000000000000a" + std::to_string(seed);
+  return o;
+}
+
+Comparison comparison(std::vector<Row> rows) {
+  Comparison c{"a title", 0.8, false, std::move(rows)};
+  c.set_speed_ups();
+  return c;
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+TEST(Comparison, SpeedUpsAreRatiosOfTheTimesToTheTarget) {
+  const Comparison c =
+      comparison({{"ssgd", 4, {run_of(1, 6), run_of(2, 10)}}, {"ssd", 4, {run_of(1, 3), run_of(2, 5)}}});
+  EXPECT_DOUBLE_EQ(*c.rows[0].speed_up, 1);
+  EXPECT_DOUBLE_EQ(*c.rows[1].speed_up, 2);
+  EXPECT_TRUE(c.good());
+  EXPECT_TRUE(has(table_of(c), "2.00 x"));
+  EXPECT_TRUE(has(table_of(c), "62/30/8 %")) << table_of(c);
+}
+
+TEST(Comparison, HasNoSpeedUpWhereARunMissedTheTarget) {
+  const Comparison own = comparison({{"ssgd", 4, {run_of(1, 6)}}, {"ssd", 4, {run_of(1, std::nullopt)}}});
+  EXPECT_FALSE(own.rows[1].speed_up);
+  EXPECT_TRUE(has(table_of(own), "not reached"));
+  const Comparison first = comparison({{"ssgd", 4, {run_of(1, std::nullopt)}}, {"ssd", 4, {run_of(1, 6)}}});
+  EXPECT_FALSE(first.rows[0].speed_up);
+  EXPECT_FALSE(first.rows[1].speed_up) << "against what?";
+}
+
+TEST(Comparison, WithoutATargetThereAreNoSpeedUpsButForCostAlone) {
+  Comparison c{"a title", std::nullopt, false, {{"ssgd", 4, {run_of(1, std::nullopt)}}}};
+  c.set_speed_ups();
+  EXPECT_FALSE(c.rows[0].speed_up);
+  EXPECT_TRUE(has(table_of(c), "--target"));
+  c.cost_only = true;
+  c.set_speed_ups();
+  EXPECT_DOUBLE_EQ(*c.rows[0].speed_up, 1);
+  EXPECT_FALSE(has(table_of(c), "--target"));
+}
+
+TEST(Comparison, ARowThatDivergedHasNoSpeedUpAndSaysSo) {
+  Outcome bad = run_of(2, 1);
+  bad.status = RunStatus::kDiverged;
+  bad.error = "the loss rose";
+  const Comparison c =
+      comparison({{"ssgd", 4, {run_of(1, 6), run_of(2, 6)}}, {"ssd", 4, {run_of(1, 3), bad}}});
+  EXPECT_FALSE(c.rows[1].speed_up);
+  EXPECT_FALSE(c.good());
+  EXPECT_TRUE(c.complete());
+  EXPECT_TRUE(has(table_of(c), "1 diverged")) << table_of(c);
+  EXPECT_TRUE(has(table_of(c), "ssd, seed 2 diverged: the loss rose\n")) << table_of(c);
+}
+
+TEST(Comparison, WhatIsMissingIsSaidAndTheRestIsShown) {
+  const Outcome none = outcome_without_numbers(2, RunStatus::kMissing, "");
+  const Comparison c = comparison({{"ssgd", 4, {run_of(1, 6), none}}, {"ssd", 4, {none, none}}});
+  EXPECT_FALSE(c.complete());
+  EXPECT_FALSE(c.good());
+  EXPECT_FALSE(c.rows[0].speed_up);
+  const std::string table = table_of(c);
+  EXPECT_TRUE(has(table, "6.00 ±0.00 s")) << table;
+  EXPECT_TRUE(has(table, "missing\nssgd is missing with seed 2\nssd is missing with seeds 2, 2\n")) << table;
+}
+
+TEST(Comparison, ATableFitsIntoAHundredColumns) {
+  const Comparison c = comparison({{"local:period=16", 8, {run_of(1, 1234.56)}}});
+  const std::string table = table_of(c);
+  EXPECT_LE(table.find('\n'), 100U) << table;
+}
+
+// Writes the log of a run.
+void write_log(const std::filesystem::path& out, const std::string& status, const std::string& trace_hash) {
+  std::filesystem::create_directories(out);
+  RunLogWriter log(out / "run.jsonl");
+  RunStarted started;
+  started.steps = 100;
+  log.write(started);
+  Summary s;
+  s.status = status;
+  s.error = status == "finished" ? "" : "why";
+  s.workers = 4;
+  s.steps = 100;
+  s.seconds = 20;
+  s.target_seconds = 6.5;
+  s.compute_seconds = 10;
+  s.communicate_seconds = 6;
+  s.wait_seconds = 4;
+  s.trace_hash = trace_hash;
+  log.write(s);
+}
+
+TEST(Comparison, AnOutcomeIsReadFromTheRunLog) {
+  const TempDir dir;
+  write_log(dir.path(), "diverged", "abc");
+  const Outcome o = read_outcome(7, dir.path());
+  EXPECT_EQ(o.seed, 7U);
+  EXPECT_EQ(o.status, RunStatus::kDiverged);
+  EXPECT_EQ(o.error, "why");
+  EXPECT_EQ(o.seconds, 20.0);
+  EXPECT_EQ(o.target_seconds, 6.5);
+  EXPECT_DOUBLE_EQ(o.computing, 0.5);
+  EXPECT_DOUBLE_EQ(o.communicating, 0.3);
+  EXPECT_DOUBLE_EQ(o.waiting, 0.2);
+  write_log(dir.path(), "failed", "abc");
+  EXPECT_EQ(read_outcome(7, dir.path()).status, RunStatus::kFailed);
+}
+
+class Earlier : public ::testing::Test {
+ protected:
+  // A comparison of one run, whose log has this status.
+  void write(const Outcome& o, const std::string& status) {
+    comparison({{"ssgd", 4, {o}}}).write(file_);
+    write_log(out_, status, o.trace_hash);
+  }
+  std::optional<Outcome> found(const Identity& identity) const {
+    return EarlierRuns(file_).find(identity, 1, out_);
+  }
+
+  const TempDir dir_;
+  const std::filesystem::path file_ = dir_.path() / "deeper" / "compare.json";
+  const std::filesystem::path out_ = dir_.path() / "deeper" / "ssgd";
+};
+
+TEST_F(Earlier, RunsThatFinishedOrDivergedArePickedUp) {
+  Outcome o = run_of(1, 6);
+  write(o, "finished");
+  ASSERT_TRUE(found(o.identity));
+  EXPECT_TRUE(found(o.identity)->picked_up);
+  EXPECT_EQ(found(o.identity)->identity, o.identity);
+  EXPECT_EQ(found(o.identity)->status, RunStatus::kFinished);
+  o.status = RunStatus::kDiverged;
+  write(o, "diverged");
+  EXPECT_EQ(found(o.identity)->status, RunStatus::kDiverged);
+}
+
+TEST_F(Earlier, RunsThatFailedAreNot) {
+  Outcome o = run_of(1, 6);
+  o.status = RunStatus::kFailed;
+  write(o, "failed");
+  EXPECT_FALSE(found(o.identity));
+}
+
+TEST_F(Earlier, RunsWithAnotherOptionClusterDataOrProgramAreNot) {
+  const Outcome o = run_of(1, 6);
+  write(o, "finished");
+  for (std::string Identity::*part :
+       {&Identity::options, &Identity::cluster, &Identity::data, &Identity::program}) {
+    Identity other = o.identity;
+    other.*part += "x";
+    EXPECT_FALSE(found(other));
+  }
+}
+
+TEST_F(Earlier, RunsWhoseFolderHoldsAnotherRunOrNoneAreNot) {
+  const Outcome o = run_of(1, 6);
+  write(o, "finished");
+  write_log(out_, "finished", "another");
+  EXPECT_FALSE(found(o.identity));
+  std::ofstream(out_ / "run.jsonl") << "{}\n{}\n";
+  EXPECT_FALSE(found(o.identity));
+  std::filesystem::remove(out_ / "run.jsonl");
+  EXPECT_FALSE(found(o.identity));
+}
+
+TEST_F(Earlier, AFileThatIsNoComparisonHoldsNone) {
+  const Outcome o = run_of(1, 6);
+  EXPECT_FALSE(found(o.identity)) << "there is no file yet";
+  write(o, "finished");
+  std::ofstream(file_) << R"({"rows": [{"runs": [{"seed": 1, "trace_hash": "x"}]}]})";
+  EXPECT_FALSE(found(o.identity));
+  std::ofstream(file_) << "{";
+  EXPECT_FALSE(found(o.identity));
+}
+
+TEST_F(Earlier, ComparisonsAreWrittenAsideAndReplaceWhatWasThere) {
+  write(run_of(1, 6), "finished");
+  const auto json = nlohmann::json::parse(std::ifstream(file_));
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_EQ(json["rows"][0]["runs"][0]["identity"]["options"], "--seed 1");
+  EXPECT_EQ(json["rows"][0]["communicating"], 0.3);
+  EXPECT_FALSE(std::filesystem::exists(file_.string() + ".part"));
+}
+
+}  // namespace
+}  // namespace tacit::cli
