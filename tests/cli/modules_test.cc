@@ -131,9 +131,14 @@ TEST_F(Modules, AFileThatIsNoModuleIsRefused) {
 }
 
 TEST_F(Modules, AnErrorThrownInOneIsCaughtByItsTypeInTheProgram) {
-  if (!built(kTorch)) GTEST_SKIP() << "built without LibTorch";
-  expect_refusal("train --model resnet8 --data synthetic:samples=40,test=10,size=4 --steps 1",
-                 {"at least 8 x 8 pixels"});  // InvalidConfig: any other type is exit code 1
+  // Any other type than InvalidConfig and PeerLost is exit code 1.
+  if (built(kTorch))
+    expect_refusal("train --model resnet8 --data synthetic:samples=40,test=10,size=4 --steps 1",
+                   {"at least 8 x 8 pixels"});
+  if (!built(kSim)) return;
+  std::ofstream(path("cluster.toml")) << "workers = 2\n[[crash]]\nrank = 1\nat = \"10ms\"\n";
+  const Result lost = tacit(simulate_);
+  EXPECT_EQ(lost.code, 3) << lost.err;
 }
 
 TEST_F(Modules, WhatTheProgramHasTheyHaveNot) {
