@@ -17,7 +17,7 @@ function(defined_types file out unnamed)
       list(APPEND stack "${CMAKE_MATCH_1}:")
     elseif(line MATCHES "^}")
       list(POP_BACK stack)
-    elseif(NOT line MATCHES "^[^{]*;$")  # not only declared
+    elseif(NOT line MATCHES "^[^{]*;( *//.*)?$")  # not only declared
       string(REGEX REPLACE "TACIT_[A-Z_]+\\(.*\\) " "" line "${line}")
       string(REGEX REPLACE "^(class|struct|union|enum class|enum) ([A-Za-z0-9_:]+(<[^{]*>)?).*" "\\2" name "${line}")
       list(JOIN stack " " scope)

@@ -58,6 +58,7 @@ class Ssd final : public Strategy {
     if (serves_) rates_->put(w.lr());
     t_ = w.t();
     path_ += w.lr();
+    peak_ = std::max(peak_, w.lr());
     pulling_ = (t_ + 1) % o_.delay == 0;
     sent_.take(w.gradient());
     if (t_ < o_.warmup) {
@@ -105,7 +106,6 @@ class Ssd final : public Strategy {
  private:
   // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
   void local_step(Worker& w) {
-    peak_ = std::max(peak_, w.lr());
     const double decay = peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1;
     const double rate = o_.local_lr * w.lr() * decay;
     kernels::axpy(static_cast<float>(-rate * o_.alpha * gain_), w.gradient(), w.params());
