@@ -30,15 +30,16 @@ struct Experiment {
   std::vector<std::uint64_t> seeds;
 };
 
-// "ssgd,local:period=8,wagma:group=4,period=2" is three: what is no strategy's name goes on with the one before it, if that
-// has options.
+// "ssgd,local:period=8,wagma:group=4,period=2" is three: what is no strategy's name goes on with the one before it, if
+// that has options.
 std::vector<std::string> split_strategies(const std::string& text);
 std::vector<std::uint64_t> split_seeds(const std::string& text);
 
 // Whether the user gave an option such as "--epochs".
 using Given = std::function<bool(const std::string& option)>;
 
-// Reads an experiment file (docs/simulator.md) under the settings in `base`: what the user gave stays. Throws InvalidConfig.
+// Reads an experiment file (docs/simulator.md) under the settings in `base`: what the user gave stays. Throws
+// InvalidConfig.
 Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base,
                            const Given& given);
 

@@ -166,8 +166,8 @@ class Run {
   }
 
  private:
-  // Keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only its own report,
-  // because the run failed or it is not rank 0, of that one.
+  // Keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only its own
+  // report, because the run failed or it is not rank 0, of that one.
   Summary run_ranks(TrainObserver& observer, const RankBody& body) {
     std::vector<RankReport> reports(world_.one_process() ? static_cast<std::size_t>(world_.size()) : 1);
     std::string status = "finished";

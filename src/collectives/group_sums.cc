@@ -11,7 +11,8 @@
 namespace tacit {
 namespace {
 
-// Call::method: a rank has come to a sum; otherwise the round in which the news was sent, from 1, and 0 by our own trainer.
+// Call::method: a rank has come to a sum; otherwise the round in which the news was sent, from 1, and 0 by our own
+// trainer.
 constexpr std::uint32_t kHere = 0xFFFFFFFFU;
 
 // Where this rank is among those that live.

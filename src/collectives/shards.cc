@@ -74,7 +74,8 @@ class Shards::Keeper {
       finish_replies();
       visitor_();
     }
-    // Not waited for: all workers that ask get their parts at the same time, however slow one of them is to take its own.
+    // Not waited for: all workers that ask get their parts at the same time, however slow one of them is to take its
+    // own.
     replies_.push_back(asked.answer->begin(visit ? ConstBytes() : bytes_of(reply)));
     return true;
   }

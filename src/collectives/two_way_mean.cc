@@ -105,7 +105,8 @@ class TwoWayMean::Impl {
     take(comm, x, step.t);
     Rng rng = step.rng;
     const bool speak = speaks(step.workers, me, memory_.pending(), x);
-    // In virtual time: the memory, and what every worker that speaks has to encode; then as many shards as there are workers.
+    // In virtual time: the memory, and what every worker that speaks has to encode; then as many shards as there are
+    // workers.
     spend(comm, 2 + (speak ? effort_.encode : 0));
     say_up(comm, speak, step, rng.next());
     if (anyone(step.workers)) spend(comm, effort_.decode);

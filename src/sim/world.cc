@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world whose ranks are simulated machines. Part of tacit::sim and not of tacit::world: who does not simulate loads no
-// SimGrid. Where the simulator is not built, src/world/without_sim.cc is there instead.
+// A world whose ranks are simulated machines. Part of tacit::sim and not of tacit::world: who does not simulate loads
+// no SimGrid. Where the simulator is not built, src/world/without_sim.cc is there instead.
 #include <utility>
 #include <vector>
 

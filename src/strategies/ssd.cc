@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SSD-SGD -- Y. Xu, D. Dong, Y. Zhao, W. Xu, X. Liao, "SSD-SGD: Communication Sparsification for Distributed Deep Learning
-// Training", ACM TACO 20(1), 2023, arXiv:2012.05396.
+// SSD-SGD -- Y. Xu, D. Dong, Y. Zhao, W. Xu, X. Liao, "SSD-SGD: Communication Sparsification for Distributed Deep
+// Learning Training", ACM TACO 20(1), 2023, arXiv:2012.05396.
 //
 // Idea        workers push every gradient to synchronous servers but pull weights every k-th step only, in the
 //             background; in between they move their own weights by their gradient and the servers' recent direction.
@@ -8,9 +8,9 @@
 //             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
 // Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
 // Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
-// Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g and G
-//             are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes from two
-//             pulls. Weight decay acts on the servers alone.
+// Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g
+//             and G are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes
+//             from two pulls. Weight decay acts on the servers alone.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
 // WAGMA-SGD -- S. Li, T. Ben-Nun, G. Nadiradze, S. Di Girolamo, N. Dryden, D. Alistarh, T. Hoefler, "Breaking (Global)
-// Barriers in Parallel Stochastic Optimization With Wait-Avoiding Group Averaging", IEEE TPDS 32(7), 2021, arXiv:2005.00124,
-// Algorithm 2.
+// Barriers in Parallel Stochastic Optimization With Wait-Avoiding Group Averaging", IEEE TPDS 32(7), 2021,
+// arXiv:2005.00124, Algorithm 2.
 //
-// Idea        at every step each rank averages its weights with a small group that changes from step to step; whoever comes
-//             first starts the average, and the late ones are in it with what they gave last. Every tau steps all ranks
-//             wait for each other and take the global mean.
-// Symbols     W_t = w.params()   P = w.size()   S = o_.group (about sqrt P)   tau = o_.period   send_buf = what GroupSums was given
-// Cost        a group step sends 2 (S-1)/S d floats (log2 S d where d is small), a global one an all-reduce of d floats.
-// Reduces to  the mean of all weights at every step for S = P and nobody late; butterfly mixing for S = 2 and tau = infinity;
-//             local for S = 1 (tests/strategies/wagma_test.cc).
-// Differs     any P: topology/groups.h. The group average moves whole vectors by the best algorithm for their size, not by
-//             recursive doubling alone. After a global mean the send buffer has that mean, and not the weights before it.
-//             The first waits a little for those who come a moment later (patience; 0 as in the paper). A rank that is late
-//             by several averages takes the newest, as the released program does, whose receive buffer has one place.
-//             A late rank is in the averages that it misses with its weights as those averages left them, and adds its step
-//             when it comes (late=add), so that the mean of all replicas moves by every step of every rank. In the paper
-//             (late=mean) it is in them with what it gave last and then has the weight of one more rank. Momentum stays local.
+// Idea        at every step each rank averages its weights with a small group that changes from step to step; whoever
+//             comes first starts the average, and the late ones are in it with what they gave last. Every tau steps all
+//             ranks wait for each other and take the global mean.
+// Symbols     W_t = w.params()   P = w.size()   S = o_.group (about sqrt P)   tau = o_.period   send_buf = what
+//             GroupSums was given
+// Cost        a group step sends 2 (S-1)/S d floats (log2 S d where d is small), a global one an all-reduce of d
+//             floats.
+// Reduces to  the mean of all weights at every step for S = P and nobody late; butterfly mixing for S = 2 and tau =
+//             infinity; local for S = 1 (tests/strategies/wagma_test.cc).
+// Differs     any P: topology/groups.h. The group average moves whole vectors by the best algorithm for their size, not
+//             by recursive doubling alone. After a global mean the send buffer has that mean, and not the weights
+//             before it. The first waits a little for those who come a moment later (patience; 0 as in the paper). A
+//             rank that is late by several averages takes the newest, as the released program does, whose receive
+//             buffer has one place. A late rank is in the averages that it misses with its weights as those averages
+//             left them, and adds its step when it comes (late=add), so that the mean of all replicas moves by every
+//             step of every rank. In the paper (late=mean) it is in them with what it gave last and then has the weight
+//             of one more rank. Momentum stays local.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -206,8 +206,8 @@ TEST(Ssd, PushesEveryStepAndPullsEveryDelay) {
       take_steps(replica, s, 0, 20);
       s.finish(replica);
       const std::size_t pulls = warm ? 20 : 4;
-      // Up: a header and half of the vector to the other's shard. Pull: a header. Down: the own shard, to the other. At the
-      // end everyone gets the other's shard once more.
+      // Up: a header and half of the vector to the other's shard. Pull: a header. Down: the own shard, to the other. At
+      // the end everyone gets the other's shard once more.
       EXPECT_EQ(sent() - before, 20 * (kHeader + kShard) + pulls * (kHeader + kShard) + kShard);
     });
   }

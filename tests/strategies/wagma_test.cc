@@ -150,8 +150,9 @@ TEST(Wagma, SendsGroupSumsGlobalMeansAndNews) {
   EXPECT_EQ(payload_sent(4, "wagma:group=2,period=1000", 6, 1000), 6 * (4 * kModel + 3 * 32 + 3 * 32));
 }
 
-// Rank 1 comes to the first average when rank 0 has had four. With late=mean these are 1/2, 1/4, 1/8 and 1/16, each with the
-// start's weights of rank 1; with late=add rank 1 is in the later ones with what the first left: 1/2 each time.
+// Rank 1 comes to the first average when rank 0 has had four. With late=mean these are 1/2, 1/4, 1/8 and 1/16, each
+// with the start's weights of rank 1; with late=add rank 1 is in the later ones with what the first left: 1/2 each
+// time.
 TEST(Wagma, ARankThatIsLateByMoreThanOneTakesTheNewestOnceAndWaitsForNobody) {
   NEEDS_SIMULATOR;
   for (const bool add : {false, true})

@@ -122,8 +122,8 @@ class Comm {
   virtual std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) = 0;
   // One way, to several peers at once. Returns when all bodies may be changed.
   virtual void post_all(std::uint32_t service, std::span<const Addressed> posts) = 0;
-  // There and back, to several peers at once: answers are taken in whatever order they come. Each must have the length of
-  // its `reply`.
+  // There and back, to several peers at once: answers are taken in whatever order they come. Each must have the length
+  // of its `reply`.
   virtual void call_all(std::uint32_t service, std::span<const Addressed> calls) = 0;
   void post(int peer, std::uint32_t service, const Call& call) {
     const Addressed one{peer, call};

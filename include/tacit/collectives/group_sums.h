@@ -24,21 +24,24 @@ enum class Late {
   kMean,  // x as one more member: x <- (sum + x) / (S + 1), the rule of the paper
 };
 
-// Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks. From then on a task of every rank runs
-// it, while its trainer computes, with what the rank has there: what its trainer gave last or, with Late::kAdd, the mean of
-// that and of the sums that were run since. Sums run in their order and one at a time on a rank. A trainer that comes late to one
-// takes the newest that its rank has run, once; where it has had that one already, x stays as it is.
+// Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks. From then on a task of every
+// rank runs it, while its trainer computes, with what the rank has there: what its trainer gave last or, with
+// Late::kAdd, the mean of that and of the sums that were run since. Sums run in their order and one at a time on a
+// rank. A trainer that comes late to one takes the newest that its rank has run, once; where it has had that one
+// already, x stays as it is.
 //
-// Conserved   with Late::kAdd the sum over all ranks of what they have there: a sum replaces it by the group's mean, and a trainer
-//             adds to it what it moved x by. So no move of any rank is lost or counted twice, however late.
-// Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
-//             tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
-//             messages at most, however many ranks came first at the same time.
-// Patience    who comes first may wait a while before it activates a sum, so that those who come a moment later are in it too.
-//             It tells a rank that is another one for every sum; when all have come, that one activates it at once.
-// Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank reads
-//             the newest vectors of its group off their boards. No rank needs to know what another one believes about who is
-//             alive, which ranks learn at different times.
+// Conserved   with Late::kAdd the sum over all ranks of what they have there: a sum replaces it by the group's mean,
+//             and a trainer adds to it what it moved x by. So no move of any rank is lost or counted twice, however
+//             late.
+// Activation  the first sends news of 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k
+//             places behind tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most,
+//             and sends log2 P messages at most, however many ranks came first at the same time.
+// Patience    who comes first may wait a while before it activates a sum, so that those who come a moment later are in
+//             it too. It tells a rank that is another one for every sum; when all have come, that one activates it at
+//             once.
+// Losses      where the world goes on without a lost rank, groups are made of those that live, and from then on a rank
+//             reads the newest vectors of its group off their boards. No rank needs to know what another one believes
+//             about who is alive, which ranks learn at different times.
 // Memory      beside the board's copies, three vectors at most.
 // Threads     the trainer's task.
 // Lifetime    close() is collective and comes before the end; comm and tasks outlive it.
@@ -59,9 +62,9 @@ class GroupSums {
   GroupSums(const GroupSums&) = delete;
   GroupSums& operator=(const GroupSums&) = delete;
 
-  // Gives x to the next sum and leaves the mean of its group in x. Where this rank has run that sum or a newer one already,
-  // at once and by the rule for the late; otherwise activates it and waits for the rest of the group, whose trainers may be
-  // anywhere.
+  // Gives x to the next sum and leaves the mean of its group in x. Where this rank has run that sum or a newer one
+  // already, at once and by the rule for the late; otherwise activates it and waits for the rest of the group, whose
+  // trainers may be anywhere.
   void next(FloatView x);
   // What the rank has there becomes x, between two sums.
   void refresh(FloatView x);

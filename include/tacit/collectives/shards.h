@@ -62,8 +62,8 @@ class Shards {
   };
   Comm& comm_;
   std::vector<Place> places_;
-  // The same in the order in which this rank goes to them: from its own place on, so that ranks do not all stand before the
-  // same one.
+  // The same in the order in which this rank goes to them: from its own place on, so that ranks do not all stand before
+  // the same one.
   std::vector<Place> round_;
   std::unique_ptr<Keeper> keeper_;  // null where this rank keeps no shard
 };

@@ -16,8 +16,8 @@ namespace tacit {
 using MakeCompressor = std::function<std::unique_ptr<Compressor>()>;
 using MakeSketch = std::function<std::unique_ptr<LinearSketch>(Matrix)>;
 
-// What a compressor costs, measured by `tacit bench compress`: times that of copying what it is given. Virtual time is spent
-// by it.
+// What a compressor costs, measured by `tacit bench compress`: times that of copying what it is given. Virtual time is
+// spent by it.
 struct Effort {
   double encode = 1;
   double decode = 1;  // by adding

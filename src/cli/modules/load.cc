@@ -63,8 +63,8 @@ const void* load(const Kind& kind) {
     throw InvalidConfig(fmt::format(
         "{} {}, which is neither in {} nor in {}; install {} and build Tacit again{}", kind.who_needs,
         kind.file, folders()[0].string(), folders()[1].string(), kind.package, kind.instead));
-  // Lazy, because hundreds of libraries follow; the module itself is linked to be bound at once. Local, because SimGrid's
-  // library has MPI's names.
+  // Lazy, because hundreds of libraries follow; the module itself is linked to be bound at once. Local, because
+  // SimGrid's library has MPI's names.
   void* const module = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (module == nullptr) {
     const std::string why = dlerror();

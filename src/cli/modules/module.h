@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parts of the program that are loaded when a run names something of theirs, because the libraries behind them are many and
-// slow to load: docs/architecture.md, "Modules".
+// Parts of the program that are loaded when a run names something of theirs, because the libraries behind them are many
+// and slow to load: docs/architecture.md, "Modules".
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct SimModule {
   World (*simulated)(const Cluster& cluster, std::uint64_t seed, WorldOptions options);
 };
 
-// Each is loaded by the first call and stays to the end of the program. They throw InvalidConfig, with the package to install,
-// where the module or a library of it is missing, and where the module is of another build than the program.
+// Each is loaded by the first call and stays to the end of the program. They throw InvalidConfig, with the package to
+// install, where the module or a library of it is missing, and where the module is of another build than the program.
 //
 // Threads  any.
 const TorchModule& torch_module();
@@ -28,8 +28,8 @@ const SimModule& sim_module();
 // Whether there is a file to load. Loads nothing.
 bool has_torch_module();
 
-// What a module exports, under the name tacit_module and without C++ in its signature, so that a module of another build
-// can be told before anything else of it is called.
+// What a module exports, under the name tacit_module and without C++ in its signature, so that a module of another
+// build can be told before anything else of it is called.
 struct ModuleEntry {
   const char* build;
   const void* functions;  // a TorchModule or a SimModule

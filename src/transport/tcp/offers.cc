@@ -42,8 +42,8 @@ class Offers::SendOperation final : public Operation {
 
   ~SendOperation() override {
     if (made_->taken.load()) return;
-    // The peer may be reading our memory. On the way out of an error it may be waiting for us in turn, so say first that
-    // nothing more comes, which ends its wait.
+    // The peer may be reading our memory. On the way out of an error it may be waiting for us in turn, so say first
+    // that nothing more comes, which ends its wait.
     if (std::uncaught_exceptions() > 0) offers_.fail_();
     offers_.connection_.send_control({FrameType::kWithdraw}, encode_ticket(ticket_));
     offers_.owner_.ready_by(offers_.peer_, made_->taken, kNever);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A connection over TLS, with one thread and no clock: what one look at the socket leaves behind must still be delivered.
+// A connection over TLS, with one thread and no clock: what one look at the socket leaves behind must still be
+// delivered.
 #include "transport/tcp/connection.h"
 
 #include <gtest/gtest.h>
