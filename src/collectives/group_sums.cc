@@ -34,8 +34,7 @@ GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView 
       orders_(tasks),
       replies_(tasks),
       own_(x),
-      newest_(x),
-      before_(x),
+      kept_(x),
       work_(x) {
   own_.take(x);
   agent_ = comm.serve(service_, [this](const Call& call, const std::unique_ptr<Answer>&) { hear(call); });
@@ -125,7 +124,7 @@ void GroupSums::take_in(const Order& given) {
   } else {
     own_.take(given.x);
     if (std::exchange(fresh_, false)) {
-      kernels::add(newest_.view(), given.x);
+      kernels::add(kept_.view(), given.x);
       kernels::scale(1.0F / static_cast<float>(members_ + 1), given.x);  // W = (Wsum + W') / (S + 1)
     }
   }
@@ -141,7 +140,7 @@ void GroupSums::replace(FloatView x) {
 
 // W = Wsum/S + (W' - before)
 void GroupSums::add_move(FloatView x) {
-  kernels::axpy(-1.0F, before_.view(), x);
+  kernels::axpy(-1.0F, kept_.view(), x);
   kernels::add(own_.view(), x);
 }
 
@@ -162,10 +161,10 @@ void GroupSums::sum(Comm& behind) {
   const bool keep_sum = manner_.late == Late::kMean && !in_time;
   if (!keep_sum) kernels::scale(1.0F / static_cast<float>(members_), work_.view());  // W = Wsum / S
   if (in_time) work_.give(waiting_->x);
-  if (keep_sum) swap(newest_, work_);
+  if (keep_sum) swap(kept_, work_);
   if (manner_.late == Late::kAdd) {
     swap(own_, work_);
-    if (!in_time && !fresh_) swap(before_, work_);
+    if (!in_time && !fresh_) swap(kept_, work_);
   }
   fresh_ = !in_time;
   if (in_time) {

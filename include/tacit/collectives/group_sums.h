@@ -127,8 +127,7 @@ class GroupSums {
   bool fresh_ = false;               // a sum was run since the trainer last came
   int members_ = 0;                  // of that sum
   Buffer own_;                       // what this rank has there: its part of the next sum
-  Buffer newest_;                    // kMean: the newest sum
-  Buffer before_;  // kAdd, where fresh_: own_ when the trainer last left, which is what it began with
+  Buffer kept_;                      // where fresh_: kMean: the newest sum; kAdd: own_ when the trainer last left
   Buffer work_;    // the sum that is run
 
   News news_;                         // the agent's
