@@ -56,7 +56,8 @@ struct Comparison {
   std::vector<Row> rows;
 
   // By the mean time to the target: none where no target was wanted, where a run of either line missed it, diverged or
-  // failed, or is missing. Runs for their cost alone learn nothing that could be equal; there it is the time of all steps.
+  // failed, or is missing. Runs for their cost alone learn nothing that could be equal; there it is the time of all
+  // steps.
   void set_speed_ups();
 
   bool good() const;      // no run diverged, failed or is missing

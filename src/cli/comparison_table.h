@@ -30,7 +30,8 @@ inline std::optional<double> computing(const Outcome& o) { return o.computing; }
 inline std::optional<double> communicating(const Outcome& o) { return o.communicating; }
 inline std::optional<double> waiting(const Outcome& o) { return o.waiting; }
 
-// Lines, one per row; below them one for every run that diverged or failed, and one for those of a row that are missing.
+// Lines, one per row; below them one for every run that diverged or failed, and one for those of a row that are
+// missing.
 std::string table_of(const Comparison& comparison);
 
 }  // namespace tacit::cli

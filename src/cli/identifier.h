@@ -10,8 +10,8 @@
 
 namespace tacit::cli {
 
-// Gives runs their identity. Reads every file once, the data set as a run would; throws InvalidConfig where one cannot be
-// read.
+// Gives runs their identity. Reads every file once, the data set as a run would; throws InvalidConfig where one cannot
+// be read.
 class Identifier {
  public:
   Identifier();

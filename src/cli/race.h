@@ -35,8 +35,8 @@ struct RaceOptions {
   std::function<void()> on_ended;  // called after every run
 };
 
-// Runs what has not been run, each in a process of its own, and shows a line of each. Whether Ctrl-C or SIGTERM ended it:
-// then those that ran are ended too, and have no ending. Throws what on_ended throws, with all processes ended.
+// Runs what has not been run, each in a process of its own, and shows a line of each. Whether Ctrl-C or SIGTERM ended
+// it: then those that ran are ended too, and have no ending. Throws what on_ended throws, with all processes ended.
 //
 // Threads  the only one of the process.
 bool interrupted_race(std::vector<Entrant>& entrants, const RaceOptions& options);

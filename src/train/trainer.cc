@@ -100,8 +100,8 @@ class RankTrainer {
     count_traffic();
   }
 
-  // Ends what is under way and an evaluation needs. That is training time; without the evaluation the next gradient would
-  // have hidden it, so that it begins with this head start.
+  // Ends what is under way and an evaluation needs. That is training time; without the evaluation the next gradient
+  // would have hidden it, so that it begins with this head start.
   void settle() {
     const double communicated = spent_communicating();
     const Seconds start = clock_.now();
@@ -109,8 +109,8 @@ class RankTrainer {
     head_start_ = {clock_.now() - start, spent_communicating() - communicated};
     count_time(start);
   }
-  // The gradient took so long, on machines where time passes by itself; simulated ones spend it here. Returns what of the
-  // first was hidden behind the head start.
+  // The gradient took so long, on machines where time passes by itself; simulated ones spend it here. Returns what of
+  // the first was hidden behind the head start.
   Seconds compute_from_head_start(std::int64_t t, Seconds took) {
     const auto [waited, communicated] = std::exchange(head_start_, {});
     const Seconds hidden = std::min(waited, took);

@@ -97,8 +97,8 @@ TEST_F(Simulate, EvaluationsTakeNoVirtualTime) {
   EXPECT_EQ(few["weights_hash"], many["weights_hash"]);
 }
 
-// An evaluation needs the result of what dc_s3gd and ssd exchange behind the next gradient, and waits for it. That is no gift:
-// it takes as long as it would have taken without, also for who computes, communicates and waits.
+// An evaluation needs the result of what dc_s3gd and ssd exchange behind the next gradient, and waits for it. That is
+// no gift: it takes as long as it would have taken without, also for who computes, communicates and waits.
 TEST_F(Simulate, EvaluationsHideNoExchangeAndUncoverNone) {
   write("cluster.toml",
         "workers = 4\n[network]\nbandwidth = \"1Gbps\"\nlatency = \"50us\"\n[compute]\nstep = "

@@ -53,7 +53,8 @@ class SimFabric {
   void resume(int rank);
 
   // What a rank's trainer did with its time since it began its first gradient, in seconds. The rest it waited. Where it
-  // waits for a task of its own, such as a background exchange, it communicates while what that task waits for is under way.
+  // waits for a task of its own, such as a background exchange, it communicates while what that task waits for is under
+  // way.
   double computed(int rank) const;
   double communicated(int rank) const;  // waited while what it waited for was under way
   // Of every message and every gradient, with their times.

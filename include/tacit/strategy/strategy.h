@@ -7,8 +7,9 @@
 
 namespace tacit {
 
-// Calls come in this order: start, then step for every gradient, with settle and model in between at any time, then finish,
-// and perhaps model once more. All but step are collective: all ranks call them at the same step.
+// Calls come in this order: start, then step for every gradient, with settle and model in between at any time, then
+// finish, and perhaps model once more. start, settle, model and finish are collective: all ranks call them at the same
+// step.
 //
 // Threads  the trainer's task.
 class Strategy {
@@ -24,7 +25,8 @@ class Strategy {
   // w.gradient() is fresh at w.params(); leave in params() the point for the next gradient.
   virtual void step(Worker& w) = 0;
 
-  // Waits for what is under way and model() needs. Called before the clock stops for an evaluation, so that this wait counts.
+  // Waits for what is under way and model() needs. Called before the clock stops for an evaluation, so that this wait
+  // counts.
   virtual void settle(Worker& w);
 
   // The weights to evaluate or save, where they are not params().

@@ -34,14 +34,15 @@ Guess guess_of(const DataPair& data);
 
 // Why a run that ended is no success; empty where it is one. Either
 //
-// - its loss rose and stayed up: in the whole last quarter it was more than a tenth above that of the first step, and above
-//   the guess's. So a run that began with a low loss, by luck or because it was good, may lie a little above it; or
-// - it is no better than the guess, in accuracy, up to what chance makes of as many test samples, and in loss. Both, because
-//   with a frequent class a model may well learn for long before it answers anything else; and only from 50 steps on, because
-//   before that it may not have begun to learn.
+// - its loss rose and stayed up: in the whole last quarter it was more than a tenth above that of the first step, and
+//   above the guess's. So a run that began with a low loss, by luck or because it was good, may lie a little above it;
+//   or
+// - it is no better than the guess, in accuracy, up to what chance makes of as many test samples, and in loss. Both,
+//   because with a frequent class a model may well learn for long before it answers anything else; and only from 50
+//   steps on, because before that it may not have begun to learn.
 //
-// Without a guess, for models that know no classes, the first rule holds without its second half and the second one does not
-// hold. A loss that is no number ends a run long before it comes here (Diverged).
+// Without a guess, for models that know no classes, the first rule holds without its second half and the second one
+// does not hold. A loss that is no number ends a run long before it comes here (Diverged).
 std::string why_diverged(const Course& course, const std::optional<Guess>& guess);
 
 }  // namespace tacit

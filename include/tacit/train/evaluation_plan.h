@@ -13,10 +13,11 @@ namespace tacit {
 
 // Says after which steps a run is evaluated, beside the ends of epochs.
 //
-// Without a target: every so many steps. With one, evaluations are closer where the accuracy is about to pass it: at the
-// rate at which it rose of late, over `every` steps or half of those so far, the next one comes after half of the steps that
-// are left, no later than `every` and no sooner than a tenth of `every` or a fiftieth of the steps so far. The distance at
-// most doubles from one evaluation to the next, and begins small. Once the target is reached it is `every`.
+// Without a target: every so many steps. With one, evaluations are closer where the accuracy is about to pass it: at
+// the rate at which it rose of late, over `every` steps or half of those so far, the next one comes after half of the
+// steps that are left, no later than `every` and no sooner than a tenth of `every` or a fiftieth of the steps so far.
+// The distance at most doubles from one evaluation to the next, and begins small. Once the target is reached it is
+// `every`.
 //
 // Evaluating is collective: all ranks must record the same accuracies, bit for bit, and so plan alike.
 class EvaluationPlan {
@@ -45,8 +46,8 @@ class EvaluationPlan {
   std::int64_t next_;
 };
 
-// When the accuracy passed the target: between the first evaluation that had it and the one before, on the straight line
-// through both. Nothing where no evaluation had it.
+// When the accuracy passed the target: between the first evaluation that had it and the one before, on the straight
+// line through both. Nothing where no evaluation had it.
 std::optional<double> seconds_to(std::span<const Evaluated> evaluations, double target);
 
 }  // namespace tacit

@@ -37,7 +37,8 @@ class Process {
   // For the trainer, in worlds where time is not what passes. After it has computed the gradient of a step: where machines
   // are simulated, the time that this takes passes here.
   virtual void spend_compute(std::int64_t) {}
-  // The next spend_compute began so much earlier: an evaluation waited for an exchange that this gradient would have hidden.
+  // The next spend_compute began so much earlier: an evaluation waited for an exchange that this gradient would have
+  // hidden.
   virtual void grant_head_start(Seconds) {}
   // Around an evaluation, in which all ranks meet: it takes no time, and nobody gains or loses any.
   virtual void pause() {}
