@@ -55,7 +55,8 @@ Json to_json(const Outcome& o) {
                {"computing", o.computing},
                {"communicating", o.communicating},
                {"waiting", o.waiting},
-               {"trace_hash", o.trace_hash}});
+               {"trace_hash", o.trace_hash},
+               {"weights_hash", o.weights_hash}});
   return json;
 }
 
@@ -119,6 +120,7 @@ Outcome read_outcome(std::uint64_t seed, const fs::path& out) {
   o.communicating = s.communicate_seconds.value_or(0) / all;
   o.waiting = s.wait_seconds.value_or(0) / all;
   o.trace_hash = s.trace_hash;
+  o.weights_hash = s.weights_hash;
   return o;
 }
 
@@ -171,7 +173,7 @@ EarlierRuns::EarlierRuns(const fs::path& file) {
     for (const Json& row : json.at("rows"))
       for (const Json& run : row.at("runs"))
         if (run.contains("trace_hash"))
-          runs_.push_back({identity_from(run.at("identity")), run.at("trace_hash")});
+          runs_.push_back({identity_from(run.at("identity")), run.at("trace_hash"), run.at("weights_hash")});
   } catch (const nlohmann::json::exception&) {
     runs_.clear();  // of an earlier version, or of somebody else
   }
@@ -184,7 +186,8 @@ std::optional<Outcome> EarlierRuns::find(const Identity& identity, std::uint64_t
   if (same == runs_.end() || !fs::exists(out / "run.jsonl")) return std::nullopt;
   try {
     Outcome o = read_outcome(seed, out);
-    if (!o.has_numbers() || o.trace_hash != same->trace_hash) return std::nullopt;  // another run's
+    if (!o.has_numbers() || o.trace_hash != same->trace_hash || o.weights_hash != same->weights_hash)
+      return std::nullopt;  // another run's
     o.picked_up = true;
     o.identity = identity;
     return o;

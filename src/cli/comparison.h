@@ -30,7 +30,8 @@ struct Outcome {
   double computing = 0;
   double communicating = 0;
   double waiting = 0;
-  std::string trace_hash{};
+  std::string trace_hash{};    // of what was sent and when
+  std::string weights_hash{};  // of what was learned
 
   bool has_numbers() const { return status == RunStatus::kFinished || status == RunStatus::kDiverged; }
 };
@@ -81,6 +82,7 @@ class EarlierRuns {
   struct Run {
     Identity identity;
     std::string trace_hash;
+    std::string weights_hash;
   };
   std::vector<Run> runs_;
 };

@@ -242,9 +242,12 @@ void GroupSums::close() {
   comm_.barrier();  // nobody leaves while another one's agent may still tell it something
 }
 
+// Between the barriers no rank has activated a sum that another one has not passed: the task is idle.
 void GroupSums::save(StateWriter& state) const {
+  comm_.barrier();
   state.write("group_sums.number", static_cast<std::uint64_t>(number_));
   state.write("group_sums.x", own_.view());
+  comm_.barrier();
 }
 
 void GroupSums::load(StateReader& state) {

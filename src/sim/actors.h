@@ -20,12 +20,18 @@ class SimClock final : public Clock {
       : scheduler_(scheduler), memory_(memory), alive_(std::move(alive)) {}
   Seconds now() const override { return scheduler_.now(); }
   void sleep(Seconds duration) override;
-  void work(double bytes) override { sleep(Seconds(bytes / memory_)); }
+  void work(double bytes) override {
+    const Seconds time(bytes / memory_);
+    if (scheduler_.is_trainer()) worked_ += time;
+    sleep(time);
+  }
+  Seconds worked() const { return worked_; }  // by the trainer
 
  private:
   Scheduler& scheduler_;
   const double memory_;
   const Alive alive_;
+  Seconds worked_{0};
 };
 
 // Lifetime  scheduler must outlive it and its tasks.
@@ -35,7 +41,8 @@ class SimTasks final : public Tasks {
       : scheduler_(scheduler), rank_(rank), clock_(scheduler, memory, std::move(alive)) {}
   std::unique_ptr<Task> spawn(const std::string& name, std::function<void()> body) override;
   std::unique_ptr<Monitor> make_monitor() override;
-  Clock& clock() override { return clock_; }
+  SimClock& clock() override { return clock_; }
+  const SimClock& clock() const { return clock_; }
 
  private:
   Scheduler& scheduler_;

@@ -135,7 +135,10 @@ class SimFabric::Hub {
   void resume(int rank);
   // The running actor has waited since `from` for a message that was sent then.
   void count_wait(Seconds from, Seconds sent);
-  double computed(int rank) const { return computed_[static_cast<std::size_t>(rank)]; }
+  double computed(int rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return computed_[at] + tasks_[at].clock().worked().count();
+  }
   double communicated(int rank);
   std::uint64_t trace_hash() const { return hash_; }
 

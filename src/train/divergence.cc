@@ -14,6 +14,7 @@ constexpr double kNoBetterLoss =
     0.98;                      // of the guess's: what is learned of a few frequent pixels is not much
 constexpr double kSigmas = 2;  // of the accuracy of guesses
 constexpr std::int64_t kFewestSteps = 50;
+constexpr std::int64_t kFewestRising = 10;  // a few steps of a large rate may go up before they go down
 
 // By class.
 std::vector<double> shares(const Dataset& data) {
@@ -69,7 +70,7 @@ Guess guess_of(const DataPair& data) {
 }
 
 std::string why_diverged(const Course& course, const std::optional<Guess>& guess) {
-  if (!course.first_loss || !course.late_loss) return "";
+  if (!course.first_loss || !course.late_loss || course.steps < kFewestRising) return "";
   const double late = *course.late_loss;
   if (late > kRise * *course.first_loss && (!guess || late > guess->loss))
     return "the loss rose from " + text(*course.first_loss) + " at the first step to " + text(late) +

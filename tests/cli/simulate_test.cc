@@ -314,9 +314,10 @@ TEST_F(Simulate, AnInterruptedComparisonShowsWhatIsThereAndGoesOnWithTheRest) {
       " --cluster cluster.toml --model mlp --data synthetic:samples=960 --batch 10";
   const std::string steps = " --steps 150";
   // Interrupted as soon as the first run is in compare.json.
-  write("interrupt.sh", "'" TACIT_PROGRAM "' " + compare + steps +
-                            " &\nuntil grep -q finished cmp/compare.json 2>/dev/null; do sleep 0.02; done\n"
-                            "kill -INT $!\nwait $!\n");
+  write("interrupt.sh",
+        "'" TACIT_PROGRAM "' " + compare + steps +
+            " &\nuntil grep -q finished cmp/compare.json 2>/dev/null || ! kill -0 $!; do sleep 0.02; done\n"
+            "kill -INT $!\nwait $!\n");
   const Result first = run("sh interrupt.sh");
   EXPECT_EQ(first.code, 130) << first.err;
   EXPECT_NE(first.out.find("ssgd"), std::string::npos) << first.out;

@@ -63,7 +63,7 @@ class GroupSums {
   GroupSums& operator=(const GroupSums&) = delete;
 
   // Gives x to the next sum and leaves the mean of its group in x. Where this rank has run that sum or a newer one
-  // already, at once and by the rule for the late; otherwise activates it and waits for the rest of the group, whose
+  // already, by the rule for the late and as soon as its task has run what was activated so far; otherwise activates it and waits for the rest of the group, whose
   // trainers may be anywhere.
   void next(FloatView x);
   // What the rank has there becomes x, between two sums.
