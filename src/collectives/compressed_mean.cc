@@ -62,9 +62,6 @@ class CompressedMean::Impl {
       else
         scatters(comm) ? by_scatter(comm, step) : by_gather(comm, step);
     }
-    // Gathered, as many payloads as there are ranks; otherwise those of the own shard and the answers, or a sum.
-    const bool gathered = !how_.maker.sketch && !scatters(comm);
-    spend(comm, (gathered ? comm.size() : 2) * how_.maker.effort.decode);
     momentum_.commit();
     memory_.commit();
     for (const auto& tensor : split_.small())
@@ -161,6 +158,7 @@ class CompressedMean::Impl {
     comm.all_to_all(out_, [&](int from, ConstBytes message) {
       add_message(*compressor_, from, message, pieces_, share, result_);
     });
+    spend(comm, comm.size() * how_.maker.effort.decode);
   }
 
   void by_scatter(Comm& comm, const Step& step) {
@@ -190,6 +188,7 @@ class CompressedMean::Impl {
     comm.all_to_all(out_, [&](int from, ConstBytes message) {
       add_message(*answers_, from, message, shards_[static_cast<std::size_t>(from)], 1, result_);
     });
+    spend(comm, 2 * how_.maker.effort.decode);  // what came for the own shard, and the answers for all
     owner_->commit();
   }
 
@@ -236,6 +235,7 @@ class CompressedMean::Impl {
       sketches_[i]->decode_add(1, part(FloatView(result_), pieces_[i]));
       memory_.sent(pieces_[i], *sketches_[i]);
     }
+    spend(comm, 2 * how_.maker.effort.decode);  // for the result and for the memory
   }
   template <class F>
   void each_sketch(int round, FloatView sums, const F& f) {
