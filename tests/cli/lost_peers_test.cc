@@ -45,7 +45,7 @@ TEST_F(LostPeers, ARankThatIsKilledIsNamedByAllOthers) {
 }
 
 TEST_F(LostPeers, ARankThatIsStoppedIsNamedByAllOthers) {
-  train("--lost-after 5");
+  train("--lost-after 2");
   Running launch(folder(), job("1"));  // a stopped process does not end by itself
   kill(victim(), SIGSTOP);
   EXPECT_EQ(launch.wait(), 3);

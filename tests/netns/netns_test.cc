@@ -120,7 +120,7 @@ class Cut : public Netns, public ::testing::WithParamInterface<const char*> {
  protected:
   // One rank on each of four hosts, until rank 0 has done its steps.
   std::string job() const {
-    return train("--grace 20", "--steps 4000 --log-every 1 --lost-after 3 --out run --strategy " +
+    return train("--grace 20", "--steps 300 --log-every 1 --lost-after 3 --out run --strategy " +
                                    std::string(GetParam()) + " &");
   }
 };
