@@ -1,0 +1,1 @@
+def files(options, table): pass

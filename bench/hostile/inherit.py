@@ -1,0 +1,1 @@
+def inherit(options, table): pass

@@ -1,0 +1,1 @@
+def memory(options, table): pass

@@ -1,0 +1,1 @@
+def strangers(options, table): pass
