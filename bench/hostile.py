@@ -21,7 +21,7 @@ import os
 import pathlib
 import sys
 
-from hostile import cut, disk, files, inherit, kill, memory, stop, strangers
+from hostile import cut, disk, files, inherit, kill, memory, stop, strangers, wire
 from hostile.table import Table
 
 ATTACKS = {"kill": kill.kill, "random": kill.randomly, "stop": stop.stop, "cut": cut.cut, "disk": disk.disk,
@@ -38,7 +38,7 @@ def main():
     parser.add_argument("--times", type=int, default=1, help="each attack so many times")
     parser.add_argument("--count", type=int, default=3000, help="strangers: how many are silent")
     parser.add_argument("--lost-after", type=float, default=3.0, help="of the jobs, in seconds; default: %(default)s")
-    parser.add_argument("--wire", type=int, default=0, help="memory: version of the wire format; default: that of the sources")
+    parser.add_argument("--wire", type=int, default=wire.version(), help="version of the wire format that strangers speak: %(default)s")
     parser.add_argument("--quick", action="store_true", help="fewer ranks, strategies and turns: ten minutes for all")
     parser.add_argument("--verbose", action="store_true", help="the lines of runs that went wrong, on stderr")
     options = parser.parse_args()

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from hostile import stranger, wire
+from hostile import stranger
 from hostile.job import TASK, Job, eventually, status
 
 LIMIT = 60.0
@@ -57,7 +57,7 @@ def as_nobody(options, insecure):
             if not eventually(lambda: listens(port), 30):
                 raise RuntimeError("rank 0 does not listen")
             came = stranger.attempt_as(pwd.getpwnam("nobody"), port, job, os.getpid(), ctypes.addressof(secret), secret.raw,
-                                       options.wire or wire.version())
+                                       options.wire)
         finally:
             rank.kill()
             rank.wait()

@@ -11,6 +11,7 @@ NAMES = {1: "data", 2: "heartbeat", 3: "goodbye", HELLO: "hello", WELCOME: "welc
 
 
 def version():
+    """That of the sources beside this program."""
     header = pathlib.Path(__file__).resolve().parent.parent.parent / "src/transport/tcp/frame.h"
     return int(re.search(r"kWireVersion = (\d+)", header.read_text())[1])
 
@@ -19,8 +20,8 @@ def text(words):
     return struct.pack("<I", len(words)) + words
 
 
-def frame(kind, payload, number=None):
-    return b"TCIT" + struct.pack("<BBHQQ", number or version(), kind, 0, 0, len(payload)) + payload
+def frame(kind, payload, number):
+    return b"TCIT" + struct.pack("<BBHQQ", number, kind, 0, 0, len(payload)) + payload
 
 
 def hello(rank, size, job, port=1):
