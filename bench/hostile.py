@@ -19,6 +19,7 @@ was right. Every wait has a limit; whatever is started is ended, and namespaces 
 import argparse
 import os
 import pathlib
+import signal
 import sys
 
 from hostile import cut, disk, files, inherit, kill, memory, stop, strangers, wire
@@ -48,6 +49,7 @@ def main():
     options.survives = lambda strategy: strategy.split(":")[0] in survivors
     if not os.access(options.program, os.X_OK):
         parser.error(f"there is no program {options.program}; build it or give --program")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     table = Table(options.verbose)
     for name in ATTACKS if options.what == "all" else [options.what]:
         ATTACKS[name](options, table)

@@ -182,8 +182,7 @@ class Outcome:
     def blames_itself(self, rank):
         """Whether the last error of a rank looks for the cause at home."""
         errors = [line for line in self.said_by(rank) if re.match(r"\[\d+\] tacit: (?!warning)", line)]
-        home = rf"own machine|own link|its own|itself|this rank|this machine|(gave|given|give) (rank {rank} |it )?up"
-        return bool(errors) and bool(re.search(home, errors[-1]))
+        return bool(errors) and bool(re.search(f"rank {rank} is lost to the others: |its own (machine|link)", errors[-1]))
 
     def errors(self):
         """For a reader who wants to know what went wrong."""
