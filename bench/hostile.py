@@ -13,8 +13,8 @@
   files      symbolic links where files are written, a deeply nested file, escape codes in a hello
   all        all of these
 
-A line per strategy and attack says how many runs went as they should, and what went wrong in the others. Exit code 0: all
-was right. Every wait has a limit; whatever is started is ended, and namespaces and mounts go with the process.
+A line per strategy and attack says how many runs went as they should, and what went wrong in the others. Exit code 0:
+all was right. Every wait has a limit; whatever is started is ended, and namespaces and mounts go with the process.
 """
 import argparse
 import os
@@ -36,10 +36,10 @@ def main():
     parser.add_argument("--program", default="build/release/tacit", help="default: %(default)s")
     parser.add_argument("--strategies", default=STRATEGIES, help="with blanks between; default: %(default)s")
     parser.add_argument("--survivors", default="gossip wagma", help="those that go on without a lost rank: %(default)s")
-    parser.add_argument("--times", type=int, default=1, help="each attack so many times")
+    parser.add_argument("--times", type=int, default=1, help="each attack so many times; default: %(default)s")
     parser.add_argument("--count", type=int, default=3000, help="strangers: how many are silent")
     parser.add_argument("--lost-after", type=float, default=3.0, help="of the jobs, in seconds; default: %(default)s")
-    parser.add_argument("--wire", type=int, default=wire.version(), help="version of the wire format that strangers speak: %(default)s")
+    parser.add_argument("--wire", type=int, default=wire.version(), help="version that strangers speak: %(default)s")
     parser.add_argument("--quick", action="store_true", help="fewer ranks, strategies and turns: ten minutes for all")
     parser.add_argument("--verbose", action="store_true", help="the lines of runs that went wrong, on stderr")
     options = parser.parse_args()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cut links between four hosts, which are network namespaces on a switch (scripts/netns).
 
-A direction is cut by a wrong hardware address: what the one host sends to the other is dropped on the way, and nobody is told.
+A direction is cut by a wrong hardware address: what the one host sends to the other is dropped on the way, and
+nobody is told.
 """
 import dataclasses
 import os
@@ -78,7 +79,8 @@ DEAD = (3, "lost", "killed by signal 9")  # what may become of a rank that goes
 
 
 def named_by(outcome, rank):
-    return {int(number) for line in outcome.said_by(rank) for number in re.findall(r"tacit: rank \d+ lost rank (\d+):", line)}
+    said = "\n".join(outcome.said_by(rank))
+    return set(map(int, re.findall(rf"tacit: rank {rank} lost rank (\d+):", said)))
 
 
 def verdict(outcome, survives, case):
@@ -127,4 +129,4 @@ def cut(options, table):
             for _ in range(options.times if case.quick or not options.quick else 0):
                 table.run(strategy, case.name, lambda: attack(options, strategy, case))
         table.close()
-    table.note("seconds: from the cut until the last rank has said who is lost; where nobody goes on, to the end of all")
+    table.note("seconds: from the cut until the last rank has said who is lost; where no rank goes on, to the end")

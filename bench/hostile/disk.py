@@ -97,12 +97,13 @@ def disk(options, table):
     if not is_inside():  # mounts that nobody else sees, and that go with the process
         return run_inside(["unshare", "--mount"], "disk", table)
     few = ["ssgd", *filter(options.survives, options.strategies)]
+    kills = 2 if options.quick else 6
     for strategy in few:
         attacks = [("disk full from the start", lambda out: full_disk(options, strategy, out, True), 1),
                    ("disk full after an epoch", lambda out: full_disk(options, strategy, out, False), 1),
-                   ("launcher killed with -9", lambda out: launcher_killed(options, strategy, out), 2 if options.quick else 6)]
+                   ("launcher killed with -9", lambda out: launcher_killed(options, strategy, out), kills)]
         if options.survives(strategy):
-            attacks.append(("rank 0 killed: who has the account?", lambda out: rank_0_killed(options, strategy, out), 2))
+            attacks.append(("rank 0 killed with -9", lambda out: rank_0_killed(options, strategy, out), 2))
         for what, once, times in attacks:
             for _ in range(times * options.times):
                 with tempfile.TemporaryDirectory(prefix="hostile-") as folder:

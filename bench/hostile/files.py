@@ -2,7 +2,6 @@
 """Symbolic links where a run writes, deeply nested files, escape codes in what a stranger says."""
 import os
 import pathlib
-import secrets
 import socket
 import subprocess
 import tempfile
@@ -16,11 +15,11 @@ PRECIOUS = "what somebody else has written\n"
 CLUSTERS = pathlib.Path(__file__).resolve().parent.parent.parent / "clusters"
 
 
-def run(command, environment=None):
+def run(command):
     """Exit code and what was said; -9 where it did not end in time."""
     try:
-        done = subprocess.run(command, env=dict(os.environ, **(environment or {})), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=LIMIT, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return -9, b""
     return done.returncode, done.stdout
@@ -38,14 +37,19 @@ def linked(command, folder, link):
     return "" if target.read_text() == PRECIOUS else "written through the link", None, None
 
 
+def start_rank_0(options, rendezvous, output):
+    """Rank 0 of 2, without a key."""
+    environment = dict(os.environ, TACIT_RANK="0", TACIT_SIZE="2", TACIT_JOB="hostile", TACIT_RENDEZVOUS=rendezvous)
+    return subprocess.Popen([options.program, "train", *TASK, "--steps", "1"], env=environment,
+                            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+
 def meeting_file(options, folder):
     """The same for the file in which rank 0 says where it listens."""
     target = folder / "precious"
     target.write_text(PRECIOUS)
     (folder / "meet.part").symlink_to(target)
-    environment = {"TACIT_RANK": "0", "TACIT_SIZE": "2", "TACIT_JOB": "hostile", "TACIT_RENDEZVOUS": f"file://{folder}/meet"}
-    rank = subprocess.Popen([options.program, "train", *TASK, "--steps", "1"], env=dict(os.environ, **environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL)
+    rank = start_rank_0(options, f"file://{folder}/meet", subprocess.DEVNULL)
     try:
         eventually(lambda: (folder / "meet").exists() or rank.poll() is not None or target.read_text() != PRECIOUS, 20)
         failed = rank.poll() not in (None, 0, 2)
@@ -60,7 +64,7 @@ def meeting_file(options, folder):
 def nested(command, file, text):
     """Refused as a file that has to be changed."""
     file.write_text(text)
-    code, said = run(command)
+    code, said = run([*command, file])
     if code < 0:
         return f"signal {-code}", None, None
     return "" if code == 2 and said.startswith(b"tacit: ") else f"exit {code}: {said[:60]!r}", None, None
@@ -70,11 +74,8 @@ def escape_codes(options):
     """A hello with a job's name that would change the terminal's title and colours."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    environment = {"TACIT_RANK": "0", "TACIT_SIZE": "2", "TACIT_JOB": "hostile" + secrets.token_hex(6),
-                   "TACIT_RENDEZVOUS": f"tcp://127.0.0.1:{port}"}
     with tempfile.TemporaryFile() as said:
-        rank = subprocess.Popen([options.program, "train", *TASK, "--steps", "1"], env=dict(os.environ, **environment),
-                                stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+        rank = start_rank_0(options, f"tcp://127.0.0.1:{port}", said)
         try:
             if not eventually(lambda: listens(port), 30):
                 raise RuntimeError("rank 0 does not listen")
@@ -98,8 +99,10 @@ def escape_codes(options):
 
 def files(options, table):
     train = [options.program, "train", *TASK, "--steps", "20", "--workers", "2", "--quiet", "--out"]
-    compare = [options.program, "compare", "--cluster", CLUSTERS / "demo-8.toml", "--strategies", "ssgd", *TASK, "--steps", "20",
-               "--out"]
+    compare = [options.program, "compare", "--cluster", CLUSTERS / "demo-8.toml", "--strategies", "ssgd", *TASK,
+               "--steps", "20", "--out"]
+    simulate = [options.program, "simulate", *TASK, "--steps", "1", "--cluster"]
+    experiment = [options.program, "compare", "--experiment"]
     depth = 100_000
     array = "a = " + "[" * depth + "]" * depth + "\n"
     table_in_table = "a = " + "{a=" * depth + "1" + "}" * depth + "\n"
@@ -116,9 +119,7 @@ def files(options, table):
         at(f"link at {link}", lambda folder: linked([*compare, folder / "out"], folder, link))
     at("link at a meeting file's .part", lambda folder: meeting_file(options, folder))
     for name, text in [(f"{depth} arrays", array), (f"{depth} tables", table_in_table), (f"{keys} keys", dotted)]:
-        at(f"cluster file, {name} deep", lambda folder: nested(
-            [options.program, "simulate", "--cluster", folder / "file.toml", *TASK, "--steps", "1"], folder / "file.toml", text))
-        at(f"experiment file, {name} deep", lambda folder: nested(
-            [options.program, "compare", "--experiment", folder / "file.toml"], folder / "file.toml", text))
+        at(f"cluster file, {name} deep", lambda folder: nested(simulate, folder / "file.toml", text))
+        at(f"experiment file, {name} deep", lambda folder: nested(experiment, folder / "file.toml", text))
     at("escape codes in a hello", lambda folder: escape_codes(options))
     table.close()

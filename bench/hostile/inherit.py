@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A rank starts another process in the middle of a run and is killed: what it left open there must not hide its death."""
+"""A rank starts another process and is killed: what stays open there must not hide its death."""
 import os
 import pathlib
 import shutil
@@ -19,7 +19,8 @@ def attack(options, strategy, folder):
     library = folder / "spawn_later.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-pthread"], check=True, timeout=60)
     go = folder / "go"
-    wrapper = ["sh", "-c", f'[ "$TACIT_RANK" != {VICTIM} ] || export HOSTILE_GO={go} LD_PRELOAD={library}; exec "$@"', "sh"]
+    load = f"export HOSTILE_GO={go} LD_PRELOAD={library}"
+    wrapper = ["sh", "-c", f'[ "$TACIT_RANK" != {VICTIM} ] || {load}; exec "$@"', "sh"]
     train = ["--strategy", strategy, "--steps", str(FOREVER), "--lost-after", "6"]
     with Job(options.program, train, wrapper=wrapper) as job:
         ranks = job.begin()

@@ -132,7 +132,8 @@ class Job:
 class Outcome:
     """What the lines of a job say about its end."""
 
-    _ENDINGS = re.compile(r"ranks? ([\d, -]+) (?:exited with (\d+)|(?:was|were) (killed by signal \d+|lost|not started))")
+    _ENDINGS = re.compile(r"ranks? ([\d, -]+) (?:exited with (\d+)|"
+                          r"(?:was|were) (killed by signal \d+|lost|not started))")
 
     def __init__(self, code, lines):
         self.code = code
@@ -182,7 +183,7 @@ class Outcome:
     def blames_itself(self, rank):
         """Whether the last error of a rank looks for the cause at home."""
         errors = [line for line in self.said_by(rank) if re.match(r"\[\d+\] tacit: (?!warning)", line)]
-        return bool(errors) and bool(re.search(f"rank {rank} is lost to the others: |its own (machine|link)", errors[-1]))
+        return bool(errors) and bool(re.search(f"rank {rank} is lost to the others|its own (machine|link)", errors[-1]))
 
     def errors(self):
         """For a reader who wants to know what went wrong."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Little memory, and a stranger of another user who wants to read memory that is not his."""
+"""Little memory, and a stranger who wants a rank to read memory that is not his."""
 import collections
 import ctypes
 import os
@@ -14,6 +14,7 @@ from hostile import stranger
 from hostile.job import TASK, Job, eventually, status
 
 LIMIT = 60.0
+BARE = r"tacit: (std::bad_alloc|Resource temporarily unavailable|Cannot allocate memory)$"  # says not what was wanted
 
 
 def limited(megabytes):
@@ -38,25 +39,27 @@ def short(options, strategy, megabytes, how):
     if isinstance(ending, str):
         return ending, None, outcome
     said = "\n".join(outcome.said_by(1))
-    if ending != 0 and (bare := re.search(r"tacit: (std::bad_alloc|Resource temporarily \w+|Cannot allocate memory)$", said, re.M)):
+    if ending != 0 and (bare := re.search(BARE, said, re.M)):
         return f"says only {bare[1]!r}", None, outcome
     return "" if ending == 0 or said else f"exit {ending} without a word", None, outcome
 
 
-def as_nobody(options, insecure):
-    """How far a stranger of another user comes; in is what must not be."""
+def join_as(options, user, insecure):
+    """How far a stranger of that user comes with a job of ours that has no key, and what rank 0 says about it."""
     secret = ctypes.create_string_buffer(secrets.token_bytes(16), 16)  # in this process, which is root's
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     job = "hostile" + secrets.token_hex(6)
-    environment = dict(os.environ, TACIT_RANK="0", TACIT_SIZE="2", TACIT_JOB=job, TACIT_RENDEZVOUS=f"tcp://127.0.0.1:{port}")
+    where = f"tcp://127.0.0.1:{port}"
+    environment = dict(os.environ, TACIT_RANK="0", TACIT_SIZE="2", TACIT_JOB=job, TACIT_RENDEZVOUS=where)
     command = [options.program, "train", *TASK, "--steps", "1000", "--timeout", "10", *insecure]
     with tempfile.TemporaryFile() as said:
-        rank = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+        rank = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=said,
+                                stderr=subprocess.STDOUT)
         try:
             if not eventually(lambda: listens(port), 30):
                 raise RuntimeError("rank 0 does not listen")
-            came = stranger.attempt_as(pwd.getpwnam("nobody"), port, job, os.getpid(), ctypes.addressof(secret), secret.raw,
+            came = stranger.attempt_as(pwd.getpwnam(user), port, job, os.getpid(), ctypes.addressof(secret), secret.raw,
                                        options.wire)
         finally:
             rank.kill()
@@ -84,13 +87,15 @@ def memory(options, table):
                    f"rank 1: {dict(how)}")
     if os.getuid() != 0:
         return table.note("as another user: left out; this needs root")
-    for how, insecure in [("no key, loopback", []), ("--insecure-plaintext, loopback", ["--insecure-plaintext"])]:
+    for user, how, insecure in [("nobody", "no key", []), ("nobody", "--insecure-plaintext", ["--insecure-plaintext"]),
+                                ("root", "no key", [])]:
         def once():
-            came, log = as_nobody(options, insecure)
-            table.note(f"nobody, {how}: {came}" + "".join(f"\n    {line}" for line in log[:3]))
+            came, log = join_as(options, user, insecure)
+            table.note(f"{user}, {how}: {came}" + "".join(f"\n    {line}" for line in log[:3]))
             bad = {"READ": "another process was read", "the stranger failed": came}
-            if not insecure:  # whom the option lets in is the user's affair, whose memory is read is not
+            # Whom the option lets in is the affair of who gives it; whose memory is read is not.
+            if user == "nobody" and not insecure:
                 bad["in, "] = "let in"
             return next((bad[words] for words in bad if came.startswith(words)), ""), None, None
-        table.run("", f"nobody joins: {how}", once)
+        table.run("", f"{user} joins root's job on loopback, {how}", once)
     return table.close()

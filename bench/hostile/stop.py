@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ranks stopped past --lost-after: nobody may finish beside others with different weights, and nobody waits for ever."""
+"""Ranks stopped past --lost-after: no two may finish with different weights, and nobody waits for ever."""
 import signal
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Strangers at the door of a job: silent ones by the thousand, half a handshake, more than there are descriptors, garbage."""
+"""Strangers at the door of a job: silent, with half a handshake, too many for its descriptors, with garbage."""
 import os
 import pathlib
 import resource
@@ -20,8 +20,8 @@ HALF_A_HANDSHAKE = bytes.fromhex("1603010200010001fc0303")
 def late(folder, descriptors=0):
     """A shell in which rank 0 starts at once and the others when a file `go` is there."""
     few = f"ulimit -n {descriptors};" if descriptors else ""
-    return ["sh", "-c", f'if [ "$TACIT_RANK" = 0 ]; then {few} :; else while [ ! -e {folder}/go ]; do sleep 0.05; done; fi; '
-            'exec "$@"', "sh"]
+    wait = f"while [ ! -e {folder}/go ]; do sleep 0.05; done"
+    return ["sh", "-c", f'if [ "$TACIT_RANK" = 0 ]; then {few} :; else {wait}; fi; exec "$@"', "sh"]
 
 
 def door(job):
@@ -37,7 +37,7 @@ def door(job):
 
 
 class Crowd:
-    """Connections that say the same few bytes and then nothing more; the kernel's queue takes those that nobody accepts."""
+    """Connections that say a few bytes at most and then nothing; the kernel's queue has those that nobody accepts."""
 
     def __init__(self, port, count, words=b"", addresses=1):
         self.links = []

@@ -14,7 +14,7 @@ class Table:
         self._rows = {}
 
     def run(self, strategy, attack, once):
-        """One run: `once` returns what went wrong, or nothing, how long the job took to get over it, and its Outcome."""
+        """One run: `once` returns what went wrong, if anything, the seconds it took to get over it, and its Outcome."""
         try:
             wrong, seconds, outcome = once()
         except RuntimeError as error:

@@ -5,10 +5,7 @@ import re
 import socket
 import struct
 
-HELLO, WELCOME, REFUSAL, MEMORY, READABLE = 4, 5, 6, 7, 8
-NAMES = {1: "data", 2: "heartbeat", 3: "goodbye", HELLO: "hello", WELCOME: "welcome", REFUSAL: "refusal",
-         MEMORY: "memory", READABLE: "readable"}
-
+HELLO, WELCOME, REFUSAL, MEMORY = 4, 5, 6, 7
 
 def version():
     """That of the sources beside this program."""
