@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--program", default="build/release/tacit", help="default: %(default)s")
     parser.add_argument("--strategies", default=STRATEGIES, help="with blanks between; default: %(default)s")
     parser.add_argument("--survivors", default="gossip wagma", help="those that go on without a lost rank: %(default)s")
+    parser.add_argument("--only", default="", help="those attacks whose name has this in it")
     parser.add_argument("--times", type=int, default=1, help="each attack so many times; default: %(default)s")
     parser.add_argument("--count", type=int, default=3000, help="strangers: how many are silent")
     parser.add_argument("--lost-after", type=float, default=3.0, help="of the jobs, in seconds; default: %(default)s")
@@ -50,7 +51,7 @@ def main():
     if not os.access(options.program, os.X_OK):
         parser.error(f"there is no program {options.program}; build it or give --program")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    table = Table(options.verbose)
+    table = Table(options.only, options.verbose)
     for name in ATTACKS if options.what == "all" else [options.what]:
         ATTACKS[name](options, table)
     return 0 if table.all_right else 1

@@ -9,7 +9,7 @@ import threading
 import time
 
 RANKS = 4
-GRACE = 5.0  # --grace of every job
+GRACE = 10.0  # --grace of every job; a rank that cannot reach the others takes up to 5 s to say goodbye
 FOREVER = 100_000_000  # steps
 TASK = ["--model", "mlp", "--data", "synthetic", "--batch", "8", "--seed", "1"]
 
@@ -187,8 +187,9 @@ class Outcome:
 
     def errors(self):
         """For a reader who wants to know what went wrong."""
-        return [line for _, line in self.lines
-                if re.search(r"tacit(:| launch:)|status  |weights hash|terminate|was lost", line)][-14:]
+        words = r"tacit(:| launch:)|status  |weights hash|terminate|was lost"
+        begin = self.lines[0][0] if self.lines else 0
+        return [f"{at - begin:6.2f} s  {line}" for at, line in self.lines if re.search(words, line)][-14:]
 
 
 def violations(outcome):

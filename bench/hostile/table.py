@@ -7,7 +7,8 @@ import sys
 class Table:
     """Lines `strategy  attack  runs  right  wrong (what)  slowest s`, printed as they become known."""
 
-    def __init__(self, verbose=False):
+    def __init__(self, only="", verbose=False):
+        self.only = only
         self.verbose = verbose
         self.all_right = True
         self._said_head = False
@@ -15,6 +16,8 @@ class Table:
 
     def run(self, strategy, attack, once):
         """One run: `once` returns what went wrong, if anything, the seconds it took to get over it, and its Outcome."""
+        if self.only not in attack:
+            return
         try:
             wrong, seconds, outcome = once()
         except RuntimeError as error:
