@@ -130,3 +130,4 @@ def cut(options, table):
                 table.run(strategy, case.name, lambda: attack(options, strategy, case))
         table.close()
     table.note("seconds: from the cut until the last rank has said who is lost; where no rank goes on, to the end")
+    return None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What came of the attacks, a line for each kind."""
 import collections
+import subprocess
 import sys
 
 
@@ -20,8 +21,8 @@ class Table:
             return
         try:
             wrong, seconds, outcome = once()
-        except RuntimeError as error:
-            wrong, seconds, outcome = str(error), None, None
+        except (RuntimeError, OSError, LookupError, subprocess.SubprocessError) as error:
+            wrong, seconds, outcome = f"could not be tried: {error!r}", None, None
         row = self._rows.setdefault((strategy, attack), {"wrong": collections.Counter(), "runs": 0, "seconds": []})
         row["runs"] += 1
         if seconds is not None:
