@@ -7,6 +7,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/sim/fabric.h"
+#include "transport/departure.h"
 #include "world/backend.h"
 
 namespace tacit {
@@ -42,7 +43,7 @@ class SimProcess final : public Process {
 class SimWorld final : public World::Impl {
  public:
   SimWorld(const Cluster& cluster, std::uint64_t seed, const WorldOptions& options)
-      : make_comm_(own_collectives(options, "simulated")), fabric_(cluster, seed, options.limits) {}
+      : make_comm_(own_collectives(options, "simulated")), fabric_(cluster, seed, {options.limits, options.lost_after}) {}
 
   int size() const override { return fabric_.size(); }
   int rank() const override { return 0; }
@@ -71,10 +72,10 @@ class SimWorld final : public World::Impl {
         SimProcess process(fabric_, rank, make_comm_);
         body(process);
       }
-      fabric_.leave(rank, SimFabric::Leave::kDone, "its program ended");
+      fabric_.leave(rank, {false, "its program ended"});
       return nullptr;
     } catch (...) {
-      fabric_.leave(rank, SimFabric::Leave::kFailed, describe(std::current_exception()));
+      fabric_.leave(rank, failure(std::current_exception()));
       return std::current_exception();
     }
   }
