@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/rank_list.h"
 #include "transport/tcp/messages.h"
 
 namespace tacit {
@@ -32,8 +33,5 @@ class Lobby {
   const std::string job_;
   std::map<int, Address> guests_;
 };
-
-// "1, 3 and 7", at most a few of them by name.
-std::string list_ranks(const std::vector<int>& ranks);
 
 }  // namespace tacit
