@@ -63,7 +63,8 @@ void check_late(const Late& late, const Cluster& cluster, const std::string& whe
   check_times(late.at, late.until, where);
   if (!(late.rate > 0 && late.rate <= 1))
     throw InvalidConfig(where + " wants as `rate` the share of messages, more than 0 and at most 1");
-  if (late.delay && !(*late.delay > Seconds(0))) throw InvalidConfig(where + " wants a delay of more than 0 s");
+  if (late.delay && !(*late.delay > Seconds(0)))
+    throw InvalidConfig(where + " wants a delay of more than 0 s");
 }
 
 void check_faults(const Cluster& cluster, const std::string& name) {
@@ -77,7 +78,8 @@ void check_faults(const Cluster& cluster, const std::string& name) {
   }
   for (const Cut& cut : cluster.cuts) check_cut(cut, cluster, name + ": a cut");
   for (const Late& late : cluster.late)
-    check_late(late, cluster, name + (late.delay ? ": a rule for late messages" : ": a rule for lost messages"));
+    check_late(late, cluster,
+               name + (late.delay ? ": a rule for late messages" : ": a rule for lost messages"));
 }
 
 }  // namespace

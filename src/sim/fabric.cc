@@ -40,7 +40,8 @@ class SendOperation final : public Operation {
   }
   bool ready_by(Deadline deadline) override {
     if (hub_.divided())
-      return hub_.ready_by(message_->done, what(), [&] { return message_->arrived; }, deadline);
+      return hub_.ready_by(
+          message_->done, what(), [&] { return message_->arrived; }, deadline);
     while (!message_->arrived && hub_.scheduler().now() < deadline)
       hub_.scheduler().sleep(message_->done, reason(), deadline);
     return message_->arrived;

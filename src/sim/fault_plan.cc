@@ -59,8 +59,8 @@ Deadline FaultPlan::readable(int from, int to, Seconds now) const {
 Seconds FaultPlan::delay(int from, int to, Seconds now) {
   Seconds delay{0};
   if (cluster_.late.empty()) return delay;
-  const auto pair =
-      static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(cluster_.workers) + static_cast<std::uint64_t>(to);
+  const auto pair = static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(cluster_.workers) +
+                    static_cast<std::uint64_t>(to);
   Rng rng(seed_ ^ pair * 0x9E3779B97F4A7C15ULL, from, draws_[pair]++, Rng::Use::kFault);
   for (const Late& each : cluster_.late) {
     if (now < each.at || now >= each.until || !covers(each, from, to)) continue;

@@ -146,7 +146,13 @@ void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
   const auto at = static_cast<std::size_t>(rank);
   if (error && view(rank).failing(rank)) return;  // its own end wakes its agents: no cause
   if (error && !causes_[at]) causes_[at] = error;
-  leave(rank, error ? agent_failure(error) : Departure{true, ""});
+  Departure how = error ? agent_failure(error) : Departure{true, ""};
+  // Something is unwound and its error not known here, but a rank is lost: that will be why.
+  if (const int gone = view(rank).failed; !error && gone != kAnyRank) {
+    const Departure& first = view(rank).departures[static_cast<std::size_t>(gone)];
+    how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
+  }
+  leave(rank, how);
 }
 
 void SimFabric::Hub::schedule_faults() {

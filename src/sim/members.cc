@@ -58,7 +58,8 @@ void Members::in_turn(std::function<void()> fn) {
 // --- heartbeats
 
 void Members::expect_beat(int rank, Seconds when) {
-  around_.scheduler.at(when, [this, rank] { beat(rank); }, settling());
+  around_.scheduler.at(
+      when, [this, rank] { beat(rank); }, settling());
 }
 
 bool Members::settling() const {
@@ -148,7 +149,8 @@ void Members::close(int rank, int peer, const std::string& why) {
 }
 
 void Members::leave(int rank, const Departure& how) {
-  if (std::exchange(left_[at(rank)], true)) return;
+  if (left_[at(rank)]) return;
+  left_[at(rank)] = true;
   changed_ = now();
   for (int peer = 0; peer < size(); ++peer)
     if (peer != rank && hears(rank, peer))
@@ -160,10 +162,12 @@ void Members::leave(int rank, const Departure& how) {
 }
 
 void Members::die(int rank, const std::string& why) {
-  if (std::exchange(left_[at(rank)], true)) return;
+  if (left_[at(rank)]) return;
+  left_[at(rank)] = true;
   changed_ = now();
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank && hears(rank, peer)) tell(rank, peer, [this, rank, peer, why] { close(peer, rank, why); });
+    if (peer != rank && hears(rank, peer))
+      tell(rank, peer, [this, rank, peer, why] { close(peer, rank, why); });
 }
 
 }  // namespace tacit::sim

@@ -71,9 +71,10 @@ class Members {
   std::vector<std::vector<bool>> unread_;    // likewise: came while the rank was stopped
   std::vector<std::vector<bool>> hears_;
   std::vector<bool> left_;
-  std::vector<Seconds> back_;                  // by rank: when it noticed last that it had been stopped
-  Seconds changed_{0};                         // when the last rank had something to say
-  std::deque<std::function<void()>> waiting_;  // what one rank's orders do to others waits until they are done
+  std::vector<Seconds> back_;  // by rank: when it noticed last that it had been stopped
+  Seconds changed_{0};         // when the last rank had something to say
+  std::deque<std::function<void()>>
+      waiting_;  // what one rank's orders do to others waits until they are done
   bool busy_ = false;
 };
 

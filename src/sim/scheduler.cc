@@ -29,7 +29,7 @@ struct Actor {
   Reason reason{};                                     // these five: while it sleeps
   Gate* gate = nullptr;
   Timer* alarm = nullptr;
-  bool timed = false;  // its alarm is one of the events to come
+  bool timed = false;                                           // its alarm is one of the events to come
   std::size_t place = std::numeric_limits<std::size_t>::max();  // in the list of sleepers
   // The last time it slept for a task of its own rank. Woken and asleep again at once is one such time.
   double idle_from = -1;
@@ -122,6 +122,7 @@ class Scheduler::Impl {
       me.alarm = Timer::set(std::max(deadline.count(), s4u::Engine::get_clock()), [this, &me] {
         me.alarm = nullptr;  // SimGrid deletes it
         wake(me);
+        look_for_deadlock();  // it may be stopped
       });
     --running_;
     look_for_deadlock();
@@ -222,8 +223,8 @@ class Scheduler::Impl {
   // rest.
   void look_for_deadlock() {
     if (running_ > 0 || events_ > 0 || (sleepers_.empty() && held_.empty())) return;
-    const bool waiting =
-        std::any_of(sleepers_.begin(), sleepers_.end(), [&](const Actor* each) { return !is_stopped(*each); });
+    const bool waiting = std::any_of(sleepers_.begin(), sleepers_.end(),
+                                     [&](const Actor* each) { return !is_stopped(*each); });
     if (waiting && deadlock_.empty()) deadlock_ = account();
     end_stopped();
     if (running_ > 0) return;

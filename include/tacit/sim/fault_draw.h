@@ -22,6 +22,7 @@ struct FaultDraw {
 // `lost_after`, some are not, and some last to the end. At least one rank does not crash.
 void draw_faults(const FaultDraw& draw, Seconds lost_after, Cluster& cluster);
 
+bool has_faults(const Cluster& cluster);
 // "rank 2 crashes at 3.1 s; ranks 0, 1 are cut off from rank 3 from 4 s to 9 s"; "none".
 std::string describe_faults(const Cluster& cluster);
 
