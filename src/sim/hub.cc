@@ -66,8 +66,8 @@ void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
   if (to == from) return deliver(message);
   if (message->tag.lane() == Tag::Lane::kControl) {
     if (!holds_) return deliver(message);
-    return pipes_.arrive(from, to, Seconds(0), [this, message] {
-      if (reads(*message)) deliver(message);
+    return pipes_.control(from, to, [this, message] {
+      if (reads(message->to, message->from)) deliver(message);
     });
   }
   ++box(to).under_way[static_cast<std::size_t>(from)];
@@ -83,10 +83,10 @@ void SimFabric::Hub::carry(const std::shared_ptr<sim::Message>& message) {
 }
 
 void SimFabric::Hub::arrive(const std::shared_ptr<sim::Message>& message) {
-  if (!reads(*message)) return;  // nor is it counted any more
-  trace(message->from, message->to, message->tag.bits(), message->data.size());
   std::uint32_t& left = box(message->to).under_way[static_cast<std::size_t>(message->from)];
   --left;
+  if (!reads(message->to, message->from)) return;
+  trace(message->from, message->to, message->tag.bits(), message->data.size());
   deliver(message);
   // The last word of a rank that has left: who waits for more does so in vain.
   if (left == 0 && !here(message->to, message->from)) scheduler_.wake_rank(message->to);
@@ -134,12 +134,6 @@ void SimFabric::Hub::tell_departures(int rank, Tag tag) {
 
 void SimFabric::Hub::tell_departure(int gone, int to, Tag tag) {
   deliver(std::make_shared<sim::Message>(gone, to, tag, scheduler_.now(), ConstBytes()));
-}
-
-void SimFabric::Hub::on_loss(int rank, const Loss& loss) {
-  mark(rank, loss.rank, {true, loss.why});
-  // Its connection is closed: nothing comes any more.
-  box(rank).under_way[static_cast<std::size_t>(loss.rank)] = 0;
 }
 
 void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
@@ -195,7 +189,8 @@ bool SimFabric::Hub::hopeless(const MessageWait& what) {
   }
   const int whom = peer == kAnyRank ? known.failed : peer;
   if (whom == kAnyRank) return false;
-  return !known.here(whom) && box(rank).under_way[static_cast<std::size_t>(whom)] == 0;
+  const bool more = reads(rank, whom) && box(rank).under_way[static_cast<std::size_t>(whom)] > 0;
+  return !known.here(whom) && !more;
 }
 
 void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {

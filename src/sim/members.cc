@@ -33,7 +33,7 @@ void Members::start() {
 }
 
 void Members::tell(int from, int to, std::function<void()> fn) {
-  around_.pipes.arrive(from, to, Seconds(0), [this, from, to, fn = std::move(fn)] {
+  around_.pipes.control(from, to, [this, from, to, fn = std::move(fn)] {
     if (left_[at(to)] || !hears(to, from)) return;
     in_turn([this, to, fn] {
       if (left_[at(to)]) return;
@@ -130,8 +130,8 @@ void Members::carry_out(int rank, const Membership::Orders& orders) {
     spread(rank, loss, loss.rank);
     for (int peer = 0; peer < size(); ++peer)
       if (peer != rank && memberships_[at(rank)].here(peer)) spread(rank, loss, peer);
-    around_.owner.on_loss(rank, loss);
     hears_[at(rank)][at(loss.rank)] = false;
+    around_.owner.on_loss(rank, loss);
     tell(rank, loss.rank, [this, rank, loss] { close(loss.rank, rank, "it closed the connection"); });
   }
   if (!orders.end.empty()) around_.owner.on_end(rank, orders.end);

@@ -9,7 +9,7 @@ namespace tacit::sim {
 void Pipes::pass(const End& end, Deadline earliest, std::function<void()> fn) {
   const auto ranks = static_cast<std::uint64_t>(scheduler_.size());
   const auto pair = static_cast<std::uint64_t>(end.from) * ranks + static_cast<std::uint64_t>(end.to);
-  Queue& queue = queues_[2 * pair + (end.arrival ? 1 : 0)];
+  Queue& queue = queues_[kWays * pair + static_cast<std::uint64_t>(end.way)];
   queue.held.push_back({earliest, std::move(fn)});
   if (!queue.busy) advance(end, queue);
 }
@@ -31,7 +31,8 @@ void Pipes::advance(const End& end, Queue& queue) {
 
 Deadline Pipes::ready(const End& end, const Held& held) const {
   const Seconds from = std::max(scheduler_.now(), held.earliest);
-  return end.arrival ? plan_.readable(end.from, end.to, from) : plan_.healed(end.from, end.to, from);
+  return end.way == Way::kLeave ? plan_.healed(end.from, end.to, from)
+                                : plan_.readable(end.from, end.to, from);
 }
 
 }  // namespace tacit::sim

@@ -12,7 +12,7 @@
 
 namespace tacit::sim {
 
-// Ordering  per sender and receiver: whatever is held back holds back what comes behind it.
+// Ordering  per sender, receiver and way: whatever is held back holds back what comes behind it.
 // Threads   actors and callbacks of the scheduler, which must outlive it, as the plan must.
 class Pipes {
  public:
@@ -20,18 +20,24 @@ class Pipes {
 
   // Calls fn once the sender's bytes can leave.
   void leave(int from, int to, std::function<void()> fn) {
-    pass({from, to, false}, scheduler_.now(), std::move(fn));
+    pass({from, to, Way::kLeave}, scheduler_.now(), std::move(fn));
   }
   // Calls fn once the receiver can read them, so much later than it could have.
   void arrive(int from, int to, Seconds delay, std::function<void()> fn) {
-    pass({from, to, true}, scheduler_.now() + delay, std::move(fn));
+    pass({from, to, Way::kArrive}, scheduler_.now() + delay, std::move(fn));
+  }
+  // Calls fn once the receiver can read what takes no time, which is never late.
+  void control(int from, int to, std::function<void()> fn) {
+    pass({from, to, Way::kControl}, scheduler_.now(), std::move(fn));
   }
 
  private:
+  enum class Way { kLeave, kArrive, kControl };
+  static constexpr std::uint64_t kWays = 3;
   struct End {
     int from;
     int to;
-    bool arrival;
+    Way way;
   };
   struct Held {
     Deadline earliest;
