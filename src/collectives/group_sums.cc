@@ -46,9 +46,6 @@ GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop}); }
 std::vector<int> GroupSums::group(std::int64_t number) const {
   const std::vector<int> living = comm_.living();
   const int place = place_in(living, comm_.rank());
-  // In virtual time a trainer learns that it has crashed like anyone else.
-  if (place == static_cast<int>(living.size()))
-    throw PeerLost(comm_.rank(), comm_.rank(), "it is in no group any more");
   std::vector<int> members = groups_(place, static_cast<int>(living.size()), number);
   for (int& each : members) each = living[static_cast<std::size_t>(each)];
   return members;

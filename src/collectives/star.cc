@@ -34,22 +34,13 @@ Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
       on_departure);
 }
 
-std::vector<int> Star::living() const {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < endpoint_.size(); ++rank)
-    if (endpoint_.here(rank)) ranks.push_back(rank);
-  return ranks;
-}
-
 void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
   {
     const std::lock_guard lock(*monitor_);
     asked_.erase(number);  // it has not this result: here it comes
   }
   for (;;) {
-    if (!endpoint_.here(endpoint_.rank()))
-      throw PeerLost(endpoint_.rank(), endpoint_.rank(), "the others go on without it");
-    const int head = living().front();
+    const int head = living(endpoint_).front();
     try {
       return caller_.call(head, kService, {endpoint_.rank(), op.method(), number, x}, result);
     } catch (const PeerLost&) {  // the next one is head
@@ -118,7 +109,7 @@ void Star::settle() {
   std::int64_t number = joins_.begin()->second.number;
   for (const auto& [rank, join] : joins_) number = std::min(number, join.number);
   bool complete = true;
-  for (const int rank : living()) {
+  for (const int rank : living(endpoint_)) {
     const auto found = joins_.find(rank);
     if (found != joins_.end() && found->second.number == number) continue;
     complete = false;

@@ -55,7 +55,6 @@ class Star {
   // Answers whom it can; asks those that are missing, once.
   void settle();
   std::vector<std::byte> combine() const;
-  std::vector<int> living() const;
 
   Endpoint& endpoint_;
   Caller caller_;

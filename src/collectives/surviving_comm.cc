@@ -22,12 +22,7 @@ class SurvivingComm final : public Comm {
   Clock& clock() override { return plain_->clock(); }
   const Ledger& ledger() const override { return plain_->ledger(); }
   bool survives() const override { return true; }
-  std::vector<int> living() const override {
-    std::vector<int> ranks;
-    for (int rank = 0; rank < size(); ++rank)
-      if (endpoint_.here(rank)) ranks.push_back(rank);
-    return ranks;
-  }
+  std::vector<int> living() const override { return tacit::living(endpoint_); }
   std::vector<Loss> losses() const override { return endpoint_.losses(); }
 
   void sum(FloatView x) override {

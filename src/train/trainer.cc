@@ -146,7 +146,9 @@ class RankTrainer {
 
   // Of several ranks that notice one, the lowest says so.
   bool reports() { return me_.rank() == me_.control().living().front(); }
+  // Its own loss too: a rank that waits for nobody learns here that the others have given it up.
   void notice_losses() {
+    if (me_.control().survives()) (void)me_.control().living();
     for (std::size_t i = add_losses(me_.control(), report_); i < report_.lost.size(); ++i)
       if (reports()) job_.observer.on_loss(report_.lost[i]);
   }

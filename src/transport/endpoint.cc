@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/transport/endpoint.h"
 
+#include <algorithm>
+
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -9,6 +11,17 @@ void Endpoint::survive() {
   throw InvalidConfig(
       "this transport ends all ranks with the first that fails; a run that goes on without a lost rank "
       "needs threads, TCP or the virtual cluster");
+}
+
+std::vector<int> living(const Endpoint& endpoint) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < endpoint.size(); ++rank)
+    if (endpoint.here(rank)) ranks.push_back(rank);
+  const int own = endpoint.rank();
+  if (std::binary_search(ranks.begin(), ranks.end(), own)) return ranks;
+  const std::vector<Loss> losses = endpoint.losses();
+  const auto found = std::find_if(losses.begin(), losses.end(), [&](const Loss& l) { return l.rank == own; });
+  throw PeerLost(own, own, found == losses.end() ? "it has left" : found->why);
 }
 
 std::string describe_wait(int rank, int peer, Tag tag) {

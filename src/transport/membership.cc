@@ -50,7 +50,7 @@ void Membership::leave(int peer) {
 
 bool Membership::close(int peer, Seconds now) {
   if (!here(peer)) return true;
-  if (now - back_ < lost_after_) {
+  if (now - missed_ < lost_after_) {
     closed_[static_cast<std::size_t>(peer)] = true;
     return false;
   }
@@ -60,6 +60,9 @@ bool Membership::close(int peer, Seconds now) {
 
 void Membership::was_away(Seconds duration, Seconds now) {
   back_ = now;
+  if (duration + settle_ < lost_after_)
+    return;  // nobody can have given it up: what they last heard was fresh
+  missed_ = now;
   away_ = duration;
 }
 
@@ -87,7 +90,7 @@ Membership::Orders Membership::look(Seconds now, const std::vector<Seconds>& las
     if (here(each.accused) && !accuses(rank_, each.accused)) orders.relay.push_back(each);
   if (end_.empty() && settled(now, last_heard)) judge(orders);
   orders.end = end_;
-  if (!orders.end.empty() && away_ >= lost_after_)
+  if (!orders.end.empty() && away_ > Seconds(0))
     orders.end += " (it had been stopped or asleep for " + seconds(away_) + ")";
   return orders;
 }

@@ -100,8 +100,9 @@ class Membership {
   std::vector<Accusation> to_relay_;  // since the last look
   std::vector<Loss> adopted_;         // since the last look
   std::string end_;
-  Seconds back_ = -kNever;  // when this rank came back
-  Seconds away_{0};         // how long it had been away
+  Seconds back_ = -kNever;    // when this rank last came back
+  Seconds missed_ = -kNever;  // the same, after so long that the others may have given it up
+  Seconds away_{0};           // how long that was
 };
 
 }  // namespace tacit

@@ -45,7 +45,7 @@ TEST_F(LostPeers, ARankThatIsKilledIsNamedByAllOthers) {
 }
 
 TEST_F(LostPeers, ARankThatIsStoppedIsNamedByAllOthers) {
-  train("--lost-after 5");
+  train("--lost-after 2");
   Running launch(folder(), job("1"));  // a stopped process does not end by itself
   kill(victim(), SIGSTOP);
   EXPECT_EQ(launch.wait(), 3);
@@ -122,6 +122,25 @@ TEST_P(Survivors, FinishWithoutARankThatIsKilled) {
 }
 
 TEST_P(Survivors, FinishWithoutRankZeroAndTheNextOneReports) { expect_end_without(0, "1"); }
+
+// It goes on when the others have given it up: it must not train on by itself and call that a result.
+TEST_P(Survivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
+  ranks_do(
+      "echo $$ >pid.$TACIT_RANK\nepochs=3; [ $TACIT_RANK = 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+      "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 2 --out run --strategy " +
+      std::string(GetParam()));
+  Running launch(folder(), {"-n", "4", "--grace", "60", "--", "./rank"});
+  pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("pid.2"), SIGSTOP);
+  EXPECT_TRUE(err_says("rank 2 was lost at step ")) << err();
+  kill(pid_in("pid.2"), SIGCONT);
+  launch.wait();
+  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out() << err();
+  EXPECT_EQ(out().find("[2] status"), std::string::npos) << out();
+  EXPECT_NE(err().find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << err();
+  EXPECT_EQ(err().find("rank 2 lost rank"), std::string::npos) << err();
+}
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma"),
                          [](const auto& each) { return std::string(each.param); });

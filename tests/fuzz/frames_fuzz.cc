@@ -174,6 +174,10 @@ class Rank final : public ConnectionOwner {
       describe_chain({wait, wait});
     } else if (header.type == FrameType::kGoodbye) {
       check_same(encode(decode_departure(payload)), payload);
+    } else if (header.type == FrameType::kAccusation) {
+      (void)decode_accusation(payload);
+    } else if (header.type == FrameType::kGivenUp) {
+      check_same(encode(decode_loss(payload)), payload);
     } else {
       offers_->on_frame(header, payload);
       check_offer(header.type, payload);

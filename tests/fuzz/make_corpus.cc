@@ -121,6 +121,8 @@ void write_frames(const Folder& to) {
   elsewhere("data_of_a_terabyte", {}, {data(0, ""), Bytes(endless.begin(), endless.end()), text("x")});
   elsewhere("heartbeat", {}, {beat, frame(FrameType::kHeartbeat, encode(WaitState{}))});
   elsewhere("goodbye", {{0, step(Act::kSend, 0, 4)}}, {bye, frame(FrameType::kGoodbye, encode(Departure{}))});
+  elsewhere("accusation", {}, {frame(FrameType::kAccusation, encode(Accusation{1, 0, Seconds(10)}))});
+  elsewhere("given_up", {}, {frame(FrameType::kGivenUp, encode(Loss{0, "nothing was heard of it"}))});
   elsewhere("memory_of_another_machine", {}, {memory, offer(0, some)});
   elsewhere("hello_too_late", {}, {frame(FrameType::kHello, encode(Hello{1, 2, kJob, 4000}))});
   elsewhere("http", {}, {text("GET / HTTP/1.1\r\nHost: rank-0\r\n\r\n")});

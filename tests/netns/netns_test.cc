@@ -107,5 +107,43 @@ TEST_F(Netns, WhenACableIsPulledEveryRankNamesTheOneBehindIt) {
     EXPECT_NE(r.err.find(words), std::string::npos) << words << "\n" << r.err;
 }
 
+// Of a strategy that goes on without ranks it loses, while `cut` happens to the hosts 10.77.0.1 to 10.77.0.4.
+std::string while_it_trains(const std::string& launch, const std::string& cut) {
+  return launch +
+         "until [ -e run/run.jsonl ] && [ \"$(wc -l <run/run.jsonl)\" -gt 5 ]; do\n"
+         "  kill -0 $! || exit 1; sleep 0.1\n"
+         "done\n" +
+         cut + "\nwait $!";
+}
+
+class Cut : public Netns, public ::testing::WithParamInterface<const char*> {
+ protected:
+  // One rank on each of four hosts, until rank 0 has done its steps.
+  std::string job() const {
+    return train("--grace 20", "--steps 300 --log-every 1 --lost-after 3 --out run --strategy " +
+                                   std::string(GetParam()) + " &");
+  }
+};
+
+TEST_P(Cut, OfTwoHostsThatCannotHearEachOtherTheHigherRankGoesAndTheOthersFinish) {
+  const Result r = at_switch(4, while_it_trains(job(),
+                                                "ip -n 10.77.0.2 route add blackhole 10.77.0.3/32\n"
+                                                "ip -n 10.77.0.3 route add blackhole 10.77.0.2/32"));
+  EXPECT_NE(r.out.find("3 of 4 workers finished"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.err.find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("rank 2 was lost at step "), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("rank 1 was lost at step "), std::string::npos) << r.err;
+}
+
+TEST_P(Cut, AHostBehindAPulledCableBlamesItselfAndTheOthersFinish) {
+  const Result r = at_switch(4, while_it_trains(job(), "ip link set host1 down"));
+  EXPECT_NE(r.out.find("[1] status          finished"), std::string::npos) << r.out << r.err;
+  EXPECT_EQ(r.out.find("[0] status          finished"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.err.find("its own machine or link is the likely cause"), std::string::npos) << r.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Cut, ::testing::Values("gossip", "wagma"),
+                         [](const auto& each) { return std::string(each.param); });
+
 }  // namespace
 }  // namespace tacit::test

@@ -84,7 +84,7 @@ class Comm {
   // exchanges with a lost rank throw PeerLost, after which it is no longer among the living.
   virtual bool survives() const { return false; }
   virtual std::vector<Loss> losses() const { return {}; }
-  // In their order, this rank among them.
+  // In their order, this rank among them. Throws PeerLost where it is itself lost to the others.
   virtual std::vector<int> living() const {
     std::vector<int> all(static_cast<std::size_t>(size()));
     std::iota(all.begin(), all.end(), 0);

@@ -16,10 +16,12 @@ struct InvalidConfig : Error {
   using Error::Error;
 };
 
-// The cluster changed: a peer ended, died or went silent.
+// The cluster changed: a peer ended, died or went silent, or the others have given this rank up.
 struct PeerLost : Error {
   PeerLost(int me, int lost, const std::string& why)
-      : Error("rank " + std::to_string(me) + " lost rank " + std::to_string(lost) + ": " + why),
+      : Error("rank " + std::to_string(me) +
+              (lost == me ? std::string(" is lost to the others") : " lost rank " + std::to_string(lost)) +
+              ": " + why),
         rank(me),
         peer(lost) {}
   int rank;

@@ -100,6 +100,9 @@ class Endpoint {
   virtual bool here(int) const { return true; }
 };
 
+// The ranks that are here, in their order, this rank among them. Throws PeerLost where it is itself lost to the others.
+std::vector<int> living(const Endpoint& endpoint);
+
 // "rank 0 waits for rank 2 in all-reduce 17, part 0": one wording for errors and stall reports.
 std::string describe_wait(int rank, int peer, Tag tag);
 

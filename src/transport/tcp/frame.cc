@@ -55,8 +55,7 @@ FrameHeader decode_frame(ConstBytes bytes) {
                    " of the format and this one " + std::to_string(kWireVersion) +
                    "; run the same Tacit everywhere");
   const auto type = std::to_integer<std::uint8_t>(bytes[kTypeAt]);
-  if (type < static_cast<std::uint8_t>(FrameType::kData) ||
-      type > static_cast<std::uint8_t>(FrameType::kWithdraw))
+  if (type < static_cast<std::uint8_t>(FrameType::kData) || type > static_cast<std::uint8_t>(kLastFrameType))
     throw BadFrame("frame type " + std::to_string(type) + " does not exist");
   if (bytes[kZeroAt] != std::byte{0} || bytes[kZeroAt + 1] != std::byte{0})
     throw BadFrame("bytes 6 and 7 of a frame must be zero");

@@ -12,18 +12,22 @@
 namespace tacit {
 
 enum class FrameType : std::uint8_t {
-  kData = 1,   // a message between endpoints; tag is its tag
-  kHeartbeat,  // a rank lives, and whom it waits for
-  kGoodbye,    // a rank ends, and why
-  kHello,      // a rank wants in
-  kWelcome,    // and is in
-  kRefusal,    // or is not, and why
-  kMemory,     // where a rank's memory can be tried, for a peer on the same machine
-  kReadable,   // the peer could read it, so messages may be offered
-  kOffer,      // a message that lies in the sender's memory; tag is its tag
-  kTaken,      // it has been read, or nobody wants it
-  kWithdraw,   // the sender wants it back
+  kData = 1,    // a message between endpoints; tag is its tag
+  kHeartbeat,   // a rank lives, and whom it waits for
+  kGoodbye,     // a rank ends, and why
+  kHello,       // a rank wants in
+  kWelcome,     // and is in
+  kRefusal,     // or is not, and why
+  kMemory,      // where a rank's memory can be tried, for a peer on the same machine
+  kReadable,    // the peer could read it, so messages may be offered
+  kOffer,       // a message that lies in the sender's memory; tag is its tag
+  kTaken,       // it has been read, or nobody wants it
+  kWithdraw,    // the sender wants it back
+  kAccusation,  // a rank does not hear another
+  kGivenUp,     // a rank is lost to those that go on
 };
+
+constexpr FrameType kLastFrameType = FrameType::kGivenUp;
 
 struct FrameHeader {
   FrameType type;

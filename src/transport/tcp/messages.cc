@@ -164,4 +164,38 @@ std::uint64_t decode_ticket(ConstBytes payload) {
   return ticket;
 }
 
+Payload encode(const Accusation& accusation) {
+  ByteWriter out;
+  out.rank(accusation.accuser);
+  out.rank(accusation.accused);
+  out.number(static_cast<std::uint64_t>(accusation.silent.count() * 1e6));
+  return out.bytes();
+}
+
+Accusation decode_accusation(ConstBytes payload) {
+  ByteReader in(payload);
+  Accusation accusation;
+  accusation.accuser = in.rank();
+  accusation.accused = in.rank();
+  accusation.silent = Seconds(static_cast<double>(in.number<std::uint64_t>()) / 1e6);
+  in.end();
+  return accusation;
+}
+
+Payload encode(const Loss& loss) {
+  ByteWriter out;
+  out.rank(loss.rank);
+  out.text(cut(loss.why));
+  return out.bytes();
+}
+
+Loss decode_loss(ConstBytes payload) {
+  ByteReader in(payload);
+  Loss loss;
+  loss.rank = in.rank();
+  loss.why = in.text(kMostReasonChars);
+  in.end();
+  return loss;
+}
+
 }  // namespace tacit

@@ -9,6 +9,7 @@
 
 #include "tacit/core/views.h"
 #include "tacit/transport/fabric.h"
+#include "transport/membership.h"
 
 namespace tacit {
 
@@ -79,5 +80,12 @@ OfferedMessage decode_offer(ConstBytes payload);
 
 Payload encode_ticket(std::uint64_t ticket);
 std::uint64_t decode_ticket(ConstBytes payload);
+
+Payload encode(const Accusation& accusation);
+Accusation decode_accusation(ConstBytes payload);
+
+// A rank that was given up, and why.
+Payload encode(const Loss& loss);
+Loss decode_loss(ConstBytes payload);
 
 }  // namespace tacit

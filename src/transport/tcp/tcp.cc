@@ -2,9 +2,7 @@
 #include "tacit/transport/tcp.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -14,23 +12,21 @@
 #include "transport/limits.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
+#include "transport/tcp/housekeeper.h"
 #include "transport/tcp/offers.h"
 #include "transport/tcp/reactor.h"
 #include "transport/tcp/rendezvous.h"
 #include "transport/tcp/settings.h"
-#include "transport/tcp/wait_chain.h"
 
 namespace tacit {
 namespace {
 
 // How long a rank that ends waits for its last words to reach the others.
 constexpr Seconds kFarewell{5};
-// How long nobody must have waited before the housekeeper looks after the sockets.
-constexpr std::chrono::milliseconds kIdle{5};
 
 enum class Presence { kHere, kDone, kFailed };
 
-class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner {
+class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner, private Household {
  public:
   explicit TcpFabric(TcpOptions options);
   ~TcpFabric() override;
@@ -73,26 +69,29 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void on_lost(int peer, const std::string& why) override;
   void on_progress() override { reactor_.wake(); }
 
+  // Household
+  Connection* connection(int peer) const override {
+    return connections_[static_cast<std::size_t>(peer)].get();
+  }
+  bool left() const override { return left_.load(); }
+  void give_up(const Loss& loss) override;
+  void end(const std::string& why) override;
+
   Request receive(const Inbox::Want& want);
   void check_peer(int peer) const {
     TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
   }
-  Connection* connection(int peer) const { return connections_[static_cast<std::size_t>(peer)].get(); }
   bool hopeless(int peer) const;
   bool hopeless(int peer, Tag tag) const;
   void tell_departure(int peer, Tag tag);
   bool mark(int peer, Presence how, Departure departure);
   bool say_goodbye(const Departure& how);
-  [[noreturn]] void give_up(int peer, Tag tag, Seconds since);
+  [[noreturn]] void throw_loss(int peer, Tag tag, Seconds since);
+  void lose(int peer, const std::string& why);
   bool spin(int peer, const std::atomic<bool>& done);
-
-  void keep_house(const std::stop_token& token);
-  void look_after_peers(Seconds now, bool judge);
-  void report_chain(Seconds now);
 
   const TcpOptions options_;
   const int spins_;
-  const Seconds beat_;
   RealClock clock_;
   Ledger ledger_;
   Inbox inbox_;
@@ -112,23 +111,17 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
   DepartureNews news_;
 
-  WaitBook waits_;
-  ChainReport chain_;  // the housekeeper's
-  std::mutex stop_mutex_;
-  std::condition_variable_any stop_signal_;
-  std::jthread housekeeper_;  // last: it ends before what it uses
+  Housekeeper housekeeper_;  // last: it ends before what it uses
 };
 
 TcpFabric::TcpFabric(TcpOptions options)
     : options_(checked(std::move(options))),
       spins_(spins_for(options_.local_ranks)),
-      beat_(std::min({options_.lost_after / 8, options_.limits.stall / 4, Seconds(1)})),
       ledger_(options_.size, options_.rank),
       inbox_(options_.rank, ledger_, *this),
       presence_(static_cast<std::size_t>(options_.size)),
       departures_(static_cast<std::size_t>(options_.size)),
-      waits_(options_.size),
-      chain_(options_.limits) {
+      housekeeper_(*this, reactor_, options_) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
   connections_.resize(static_cast<std::size_t>(options_.size));
@@ -149,13 +142,11 @@ TcpFabric::TcpFabric(TcpOptions options)
     connections_[i]->start();
     if (options_.share_memory) offers_[i]->invite(token_);
   }
-  housekeeper_ = std::jthread([this](const std::stop_token& token) { keep_house(token); });
+  housekeeper_.start();
 }
 
 TcpFabric::~TcpFabric() {
-  housekeeper_.request_stop();
-  reactor_.end_idle();
-  housekeeper_.join();
+  housekeeper_.stop();
   inbox_.clear();  // offers answer through their connections
 }
 
@@ -262,12 +253,14 @@ void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
   if (done.load()) return;
   const Seconds since = clock_.now();
   if (!spin(peer, done)) {
-    const WaitBook::Entry entry(waits_, peer, tag, since);
+    // What its own agent does for it, that agent waits for.
+    std::optional<WaitBook::Entry> entry;
+    if (peer != rank()) entry.emplace(housekeeper_.waits(), peer, tag, since);
     const auto over = [&] { return done.load() || hopeless(peer, tag); };
     wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
                 [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
   }
-  if (!done.load()) give_up(peer, tag, since);
+  if (!done.load()) throw_loss(peer, tag, since);
 }
 
 bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
@@ -276,10 +269,11 @@ bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadl
   return reactor_.wait_until(over, deadline);
 }
 
-void TcpFabric::give_up(int peer, Tag tag, Seconds since) {
+void TcpFabric::throw_loss(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
   const MutexLock lock(mutex_);
-  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
+  const int other = peer == kAnyRank || here(peer) ? failed_.load() : peer;
+  const int gone = failing() ? rank() : other;
   throw loss(
       rank(), gone, departures_[static_cast<std::size_t>(gone)],
       describe_wait(rank(), peer, tag) + ", for " + std::to_string((clock_.now() - since).count()) + " s");
@@ -321,70 +315,39 @@ std::vector<Loss> TcpFabric::losses() const {
 }
 
 void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {
-  if (header.type == FrameType::kHeartbeat) {
-    waits_.tell(peer, decode_wait(payload));
-  } else if (header.type == FrameType::kGoodbye) {
-    Departure departure = decode_departure(payload);
-    mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
-  } else if (offers_[static_cast<std::size_t>(peer)]->on_frame(header, payload)) {
-    reactor_.wake();
+  switch (header.type) {
+    case FrameType::kHeartbeat:
+    case FrameType::kAccusation:
+    case FrameType::kGivenUp:
+      housekeeper_.on_frame(peer, header, payload);
+      break;
+    case FrameType::kGoodbye: {
+      Departure departure = decode_departure(payload);
+      mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
+      housekeeper_.on_left(peer);
+      break;
+    }
+    default:
+      if (offers_[static_cast<std::size_t>(peer)]->on_frame(header, payload)) reactor_.wake();
   }
 }
 
+// A rank that said goodbye closes its connection, too.
 void TcpFabric::on_lost(int peer, const std::string& why) {
+  if (here(peer) && housekeeper_.on_closed(peer)) lose(peer, why);
+}
+
+// Its connection stays, so that it can read why; what it still sends is as if it had come a moment earlier.
+void TcpFabric::give_up(const Loss& loss) { lose(loss.rank, loss.why); }
+
+void TcpFabric::lose(int peer, const std::string& why) {
   if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;
   if (!left_.load())
     options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) +
                            " is lost: " + why);
 }
 
-// --- beside the ranks
-
-void TcpFabric::keep_house(const std::stop_token& token) {
-  Seconds next = clock_.now() + beat_;
-  Seconds slept_from = clock_.now();
-  Seconds away = -kNever;  // when we last could not have heard anybody: the machine slept, or we were stopped
-  while (!token.stop_requested()) {
-    {
-      std::unique_lock lock(stop_mutex_);
-      stop_signal_.wait_for(lock, token, kIdle, [] { return false; });
-    }
-    if (token.stop_requested()) return;
-    reactor_.lead_while_idle(next);
-    const Seconds now = clock_.now();
-    if (now - slept_from > beat_ + Seconds(1)) away = now;
-    slept_from = now;
-    if (now < next) continue;
-    next = now + beat_;
-    report_chain(now);
-    look_after_peers(now, now - away >= options_.lost_after);
-  }
-}
-
-void TcpFabric::look_after_peers(Seconds now, bool judge) {
-  const Payload beat = encode(waits_.longest(now));
-  for (int peer = 0; peer < size(); ++peer) {
-    Connection* c = connection(peer);
-    if (c == nullptr || presence_[static_cast<std::size_t>(peer)].load() != Presence::kHere) continue;
-    if (!left_.load() && c->idle()) c->send_control({FrameType::kHeartbeat}, beat);
-    if (!judge || now - c->last_heard() < options_.lost_after) continue;
-    c->advance(nullptr);  // what it said may lie in the kernel
-    const Seconds silent = clock_.now() - c->last_heard();
-    if (silent < options_.lost_after) continue;
-    on_lost(peer, "nothing was heard of it for " + std::to_string(silent.count()) +
-                      " s: its process is stopped, its machine is down, or the network between is cut");
-    c->shut_down();
-  }
-}
-
-// Rank 0 hears of all waits.
-void TcpFabric::report_chain(Seconds now) {
-  if (rank() != 0) return;
-  waits_.tell(0, waits_.longest(now));
-  chain_.look(waits_.told(), [&](int peer) {
-    return peer != 0 && now - connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
-  });
-}
+void TcpFabric::end(const std::string& why) { say_goodbye({true, why, rank()}); }
 
 }  // namespace
 

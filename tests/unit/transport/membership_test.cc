@@ -88,7 +88,7 @@ class Ranks {
 
  private:
   struct Letter {
-    enum class Kind { kBeat, kAccusation, kGivenUp, kClosed } kind;
+    enum class Kind { kHeartbeat, kAccusation, kGivenUp, kClosed } kind;
     int from;
     int to;
     Accusation accusation{};
@@ -103,7 +103,7 @@ class Ranks {
     const double beats = (now_.count() + offset_[at(rank)]) / kBeat.count();
     if (std::floor(beats) == std::floor(beats - kLook.count() / kBeat.count())) return;
     for (int peer = 0; peer < size(); ++peer)
-      if (peer != rank && members_[at(rank)].here(peer)) send({rank, peer, Letter::Kind::kBeat});
+      if (peer != rank && members_[at(rank)].here(peer)) send({rank, peer, Letter::Kind::kHeartbeat});
   }
   void send(Letter letter) {
     if (cut_[at(letter.from)][at(letter.to)]) {

@@ -75,6 +75,18 @@ TEST(Wire, PayloadsDecodeToWhatWasEncoded) {
   EXPECT_EQ(decode_ticket(encode_ticket(77)), 77U);
 }
 
+TEST(Wire, WordsAboutSilentRanksHaveTheseBytes) {
+  EXPECT_EQ(hex(encode(Accusation{3, 1, Seconds(0.001)})), "0300000001000000e803000000000000");
+  EXPECT_EQ(hex(encode(Loss{2, "x"})), "020000000100000078");
+  const Accusation accusation = decode_accusation(encode(Accusation{3, 1, Seconds(10.5)}));
+  EXPECT_EQ(accusation.accuser, 3);
+  EXPECT_EQ(accusation.accused, 1);
+  EXPECT_DOUBLE_EQ(accusation.silent.count(), 10.5);
+  const Loss loss = decode_loss(encode(Loss{2, "nothing was heard of it"}));
+  EXPECT_EQ(loss.rank, 2);
+  EXPECT_EQ(loss.why, "nothing was heard of it");
+}
+
 // A header with one byte changed.
 FrameHeaderBytes spoilt(std::size_t at, int value) {
   FrameHeaderBytes bytes = encode(FrameHeader{FrameType::kData, kTag.bits(), 8});
@@ -130,6 +142,8 @@ TEST(Wire, PayloadsThatEndEarlyOrLateAreRefused) {
   refuses(encode(MemoryProof{}), decode_proof);
   refuses(encode(OfferedMessage{1, 2, 3}), decode_offer);
   refuses(encode_ticket(1), decode_ticket);
+  refuses(encode(Accusation{1, 2, Seconds(3)}), decode_accusation);
+  refuses(encode(Loss{1, "x"}), decode_loss);
 }
 
 TEST(Wire, TextsLongerThanAllowedAreRefusedBeforeTheyAreRead) {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "transport/tcp/housekeeper.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace tacit {
+namespace {
+
+// How long nobody must have waited before the housekeeper looks after the sockets.
+constexpr std::chrono::milliseconds kIdle{5};
+// Longer than a heartbeat without running, by so much, and the process was stopped or the machine slept.
+constexpr Seconds kNap{1};
+
+}  // namespace
+
+Housekeeper::Housekeeper(Household& house, Reactor& reactor, const TcpOptions& options)
+    : house_(house),
+      reactor_(reactor),
+      options_(options),
+      beat_(std::min(heartbeat(options.lost_after), options.limits.stall / 4)),
+      waits_(options.size),
+      chain_(options.limits),
+      members_(options.rank, options.size, options.lost_after),
+      awake_(clock_.now()) {}
+
+void Housekeeper::start() {
+  {
+    const MutexLock lock(mutex_);
+    awake_ = clock_.now();
+  }
+  thread_ = std::jthread([this](const std::stop_token& token) { keep_house(token); });
+}
+
+void Housekeeper::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  reactor_.end_idle();
+  thread_.join();
+}
+
+void Housekeeper::keep_house(const std::stop_token& token) {
+  Seconds next = clock_.now() + beat_;
+  while (!token.stop_requested()) {
+    {
+      std::unique_lock lock(stop_mutex_);
+      stop_signal_.wait_for(lock, token, kIdle, [] { return false; });
+    }
+    if (token.stop_requested()) return;
+    reactor_.lead_while_idle(next);
+    const Seconds now = clock_.now();
+    {
+      const MutexLock lock(mutex_);
+      note_absence(now);
+    }
+    if (now < next) continue;
+    next = now + beat_;
+    report_chain(now);
+    beat(now);
+    look();
+  }
+}
+
+// Whoever comes first after the process was stopped must know of it before it judges.
+void Housekeeper::note_absence(Seconds now) {
+  const Seconds gap = now - std::exchange(awake_, now);
+  if (gap > beat_ + kNap) members_.was_away(gap, now);
+}
+
+void Housekeeper::beat(Seconds now) {
+  const Payload wait = encode(waits_.longest(now));
+  for (int peer = 0; peer < options_.size; ++peer) {
+    Connection* const c = house_.connection(peer);
+    if (c == nullptr) continue;
+    {
+      const MutexLock lock(mutex_);
+      if (!members_.here(peer)) continue;
+    }
+    if (!house_.left() && c->idle()) c->send_control({FrameType::kHeartbeat}, wait);
+    if (now - c->last_heard() > beat_) c->advance(nullptr);  // what it said may lie in the kernel
+  }
+}
+
+// Rank 0 hears of all waits.
+void Housekeeper::report_chain(Seconds now) {
+  if (options_.rank != 0) return;
+  waits_.tell(0, waits_.longest(now));
+  chain_.look(waits_.told(), [&](int peer) {
+    return peer != 0 && now - house_.connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
+  });
+}
+
+// --- who goes on
+
+void Housekeeper::check(int rank) const {
+  if (rank < 0 || rank >= options_.size) throw BadFrame("there is no rank " + std::to_string(rank));
+}
+
+void Housekeeper::on_frame(int peer, const FrameHeader& header, ConstBytes payload) {
+  if (header.type == FrameType::kHeartbeat) {
+    waits_.tell(peer, decode_wait(payload));
+    return;
+  }
+  {
+    const MutexLock lock(mutex_);
+    if (header.type == FrameType::kAccusation) {
+      const Accusation accusation = decode_accusation(payload);
+      check(accusation.accuser);
+      check(accusation.accused);
+      members_.hear(accusation, clock_.now());
+    } else {
+      const Loss loss = decode_loss(payload);
+      check(loss.rank);
+      members_.adopt(peer, loss);
+    }
+  }
+  look_soon();
+}
+
+void Housekeeper::on_left(int peer) {
+  {
+    const MutexLock lock(mutex_);
+    members_.leave(peer);
+  }
+  look_soon();
+}
+
+bool Housekeeper::on_closed(int peer) {
+  const Seconds now = clock_.now();
+  bool died = false;
+  {
+    const MutexLock lock(mutex_);
+    note_absence(now);
+    died = members_.close(peer, now);
+  }
+  look_soon();
+  return died;
+}
+
+// By whoever reads the sockets next, because whoever calls this may hold a connection's lock.
+void Housekeeper::look_soon() {
+  boost::asio::post(reactor_.io(), [this] { look(); });
+}
+
+void Housekeeper::look() {
+  if (house_.left()) return;
+  const auto size = static_cast<std::size_t>(options_.size);
+  std::vector<Seconds> last_heard(size, kNever);
+  for (std::size_t i = 0; i < size; ++i)
+    if (const Connection* c = house_.connection(static_cast<int>(i))) last_heard[i] = c->last_heard();
+  Membership::Orders orders;
+  std::vector<int> here;
+  {
+    const MutexLock lock(mutex_);
+    const Seconds now = clock_.now();
+    note_absence(now);
+    orders = members_.look(now, last_heard);
+    for (int peer = 0; peer < options_.size; ++peer)
+      if (peer != options_.rank && members_.here(peer)) here.push_back(peer);
+  }
+  for (const Accusation& each : orders.tell)
+    for (const int peer : here) house_.connection(peer)->send_control({FrameType::kAccusation}, encode(each));
+  for (const Accusation& each : orders.relay)
+    house_.connection(each.accused)->send_control({FrameType::kAccusation}, encode(each));
+  for (const Loss& loss : orders.given_up) {
+    house_.give_up(loss);
+    const Payload words = encode(loss);
+    // The lost one too, should it still be there: it must not go on by itself.
+    house_.connection(loss.rank)->send_control({FrameType::kGivenUp}, words);
+    for (const int peer : here) house_.connection(peer)->send_control({FrameType::kGivenUp}, words);
+  }
+  if (!orders.end.empty()) house_.end(orders.end);
+}
+
+}  // namespace tacit

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What goes on beside a rank's own threads: a thread that reads the sockets while nobody waits, sends heartbeats, reports
+// who waits for whom, and sees to it that ranks which cannot hear each other do not go on apart.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tacit/core/mutex.h"
+#include "tacit/transport/tcp.h"
+#include "transport/membership.h"
+#include "transport/tcp/connection.h"
+#include "transport/tcp/reactor.h"
+#include "transport/tcp/wait_chain.h"
+
+namespace tacit {
+
+// What the housekeeper needs of its rank. Called without locks held.
+class Household {
+ public:
+  virtual ~Household() = default;
+  virtual Connection* connection(int peer) const = 0;  // none for the rank itself
+  virtual bool left() const = 0;                       // the rank has said goodbye
+  virtual void give_up(const Loss& loss) = 0;          // a peer is lost from now on
+  virtual void end(const std::string& why) = 0;        // the rank itself is lost to the others
+};
+
+// Threads   any, once start() was called.
+// Lifetime  what it is given outlives it; stop() before connections go.
+class Housekeeper {
+ public:
+  Housekeeper(Household& house, Reactor& reactor, const TcpOptions& options);
+
+  void start();
+  void stop();
+
+  WaitBook& waits() { return waits_; }
+
+  // A heartbeat, an accusation or the end of somebody came from a peer.
+  void on_frame(int peer, const FrameHeader& header, ConstBytes payload);
+  // The peer said goodbye, or sent what cannot be understood.
+  void on_left(int peer);
+  // Its connection closed without a goodbye. False where that does not mean that its process died; then it is judged
+  // as one that is silent.
+  bool on_closed(int peer);
+
+ private:
+  void keep_house(const std::stop_token& token);
+  void beat(Seconds now);
+  void report_chain(Seconds now);
+  void look_soon();
+  void look();
+  void note_absence(Seconds now) TACIT_REQUIRES(mutex_);
+  void check(int rank) const;
+
+  Household& house_;
+  Reactor& reactor_;
+  const TcpOptions& options_;
+  const Seconds beat_;
+  RealClock clock_;
+  WaitBook waits_;
+  ChainReport chain_;  // the thread's
+
+  Mutex mutex_;
+  Membership members_ TACIT_GUARDED_BY(mutex_);
+  Seconds awake_ TACIT_GUARDED_BY(mutex_);  // when the thread last ran
+
+  std::mutex stop_mutex_;
+  std::condition_variable_any stop_signal_;
+  std::jthread thread_;  // last: it ends before what it uses
+};
+
+}  // namespace tacit
