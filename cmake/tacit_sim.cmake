@@ -26,12 +26,12 @@ set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_simgrid)
 
 # What a cluster is can be read without SimGrid.
 tacit_library(cluster
-  SOURCES src/sim/cluster.cc src/sim/cluster_file.cc src/sim/units.cc
+  SOURCES src/sim/cluster.cc src/sim/cluster_file.cc src/sim/fault_draw.cc src/sim/units.cc
   DEPS core
   BUILD_LINK toml11::toml11)
 tacit_library(sim
-  SOURCES src/sim/actors.cc src/sim/fabric.cc src/sim/hub.cc src/sim/network.cc src/sim/platform.cc src/sim/scheduler.cc
-          src/sim/world.cc
+  SOURCES src/sim/actors.cc src/sim/fabric.cc src/sim/fault_plan.cc src/sim/hub.cc src/sim/members.cc src/sim/network.cc
+          src/sim/pipes.cc src/sim/platform.cc src/sim/scheduler.cc src/sim/verdict.cc src/sim/world.cc
   DEPS world cluster
   LINK tacit_simgrid
   BUILD_LINK Boost::headers)

@@ -42,6 +42,46 @@ void check_link(const LinkSpeed& link, const std::string& where) {
     throw InvalidConfig(where + " has a negative latency; give 0 or more, such as \"50us\"");
 }
 
+void check_times(Seconds at, Seconds until, const std::string& where) {
+  if (!(at >= Seconds(0))) throw InvalidConfig(where + " begins at 0 s or later");
+  if (!(until > at)) throw InvalidConfig(where + " ends before it begins; give an `until` after `at`");
+}
+
+void check_cut(const Cut& cut, const Cluster& cluster, const std::string& where) {
+  for (const int rank : cut.from) check_rank(rank, cluster, where);
+  for (const int rank : cut.to) check_rank(rank, cluster, where);
+  if (cut.from.empty() || cut.to.empty()) throw InvalidConfig(where + " wants ranks in `from` and in `to`");
+  for (const int rank : cut.from)
+    if (std::find(cut.to.begin(), cut.to.end(), rank) != cut.to.end())
+      throw InvalidConfig(where + " has rank " + std::to_string(rank) + " on both sides");
+  check_times(cut.at, cut.until, where);
+}
+
+void check_late(const Late& late, const Cluster& cluster, const std::string& where) {
+  for (const int rank : late.from) check_rank(rank, cluster, where);
+  for (const int rank : late.to) check_rank(rank, cluster, where);
+  check_times(late.at, late.until, where);
+  if (!(late.rate > 0 && late.rate <= 1))
+    throw InvalidConfig(where + " wants as `rate` the share of messages, more than 0 and at most 1");
+  if (late.delay && !(*late.delay > Seconds(0)))
+    throw InvalidConfig(where + " wants a delay of more than 0 s");
+}
+
+void check_faults(const Cluster& cluster, const std::string& name) {
+  for (const Crash& crash : cluster.crashes) {
+    check_rank(crash.rank, cluster, name + ": a crash");
+    if (!(crash.at >= Seconds(0))) throw InvalidConfig(name + ": a crash happens at 0 s or later");
+  }
+  for (const Stop& stop : cluster.stops) {
+    check_rank(stop.rank, cluster, name + ": a stop");
+    check_times(stop.at, stop.until, name + ": a stop");
+  }
+  for (const Cut& cut : cluster.cuts) check_cut(cut, cluster, name + ": a cut");
+  for (const Late& late : cluster.late)
+    check_late(late, cluster,
+               name + (late.delay ? ": a rule for late messages" : ": a rule for lost messages"));
+}
+
 }  // namespace
 
 void check(const Cluster& cluster, const std::string& name) {
@@ -76,10 +116,7 @@ void check(const Cluster& cluster, const std::string& name) {
     if (!(s.factor > 0) || !(s.delay >= Seconds(0)))
       throw InvalidConfig(name + ": a straggler's factor must be more than 0 and its delay 0 or more");
   }
-  for (const Crash& crash : cluster.crashes) {
-    check_rank(crash.rank, cluster, name + ": a crash");
-    if (!(crash.at >= Seconds(0))) throw InvalidConfig(name + ": a crash happens at 0 s or later");
-  }
+  check_faults(cluster, name);
 }
 
 Seconds compute_time(const Cluster& c, std::uint64_t seed, int rank, std::int64_t step) {

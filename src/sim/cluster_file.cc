@@ -105,6 +105,51 @@ Straggler read_straggler(Table& rule) {
   return s;
 }
 
+void require(Table& fault, std::initializer_list<const char*> keys) {
+  std::string all;
+  bool missing = false;
+  for (const char* key : keys) {
+    all += (all.empty() ? "" : " and ") + std::string(key);
+    missing = fault.find(key) == nullptr || missing;
+  }
+  if (missing) fault.refuse("wants " + all);
+}
+
+Late read_late(Table& rule, bool lost) {
+  lost ? require(rule, {"rate"}) : require(rule, {"delay"});
+  Late late;
+  late.from = rule.integers("from");
+  late.to = rule.integers("to");
+  late.at = rule.time("at", late.at);
+  late.until = rule.time("until", late.until);
+  late.rate = rule.number("rate", late.rate);
+  if (!lost) late.delay = rule.time("delay", Seconds(0));
+  rule.finish();
+  return late;
+}
+
+void read_faults(Table& file, Cluster& cluster) {
+  for (Table& each : file.tables("crash")) {
+    require(each, {"rank", "at"});
+    cluster.crashes.push_back({each.integer("rank", 0), each.time("at", Seconds(0))});
+    each.finish();
+  }
+  for (Table& each : file.tables("stop")) {
+    require(each, {"rank", "at"});
+    cluster.stops.push_back(
+        {each.integer("rank", 0), each.time("at", Seconds(0)), each.time("until", kNever)});
+    each.finish();
+  }
+  for (Table& each : file.tables("cut")) {
+    require(each, {"from", "to", "at"});
+    cluster.cuts.push_back({each.integers("from"), each.integers("to"), each.flag("both", true),
+                            each.time("at", Seconds(0)), each.time("until", kNever)});
+    each.finish();
+  }
+  for (Table& each : file.tables("late")) cluster.late.push_back(read_late(each, false));
+  for (Table& each : file.tables("lost")) cluster.late.push_back(read_late(each, true));
+}
+
 Cluster read(Table& file, const fs::path& folder, std::optional<int> workers) {
   Cluster cluster;
   const toml::value nothing = toml::table{};
@@ -117,11 +162,7 @@ Cluster read(Table& file, const fs::path& folder, std::optional<int> workers) {
   read_network(network_table, folder, cluster);
   read_compute(compute_table, folder, cluster);
   for (Table& each : file.tables("straggler")) cluster.stragglers.push_back(read_straggler(each));
-  for (Table& each : file.tables("crash")) {
-    if (each.find("rank") == nullptr || each.find("at") == nullptr) each.refuse("wants rank and at");
-    cluster.crashes.push_back({each.integer("rank", 0), each.time("at", Seconds(0))});
-    each.finish();
-  }
+  read_faults(file, cluster);
   file.finish();
   return cluster;
 }

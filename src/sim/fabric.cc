@@ -32,23 +32,35 @@ class SendOperation final : public Operation {
     if (!message_->arrived) message_->keep_copy();
   }
 
-  // The network carries it whatever the receiver does, so that this ends.
   Arrival wait() override {
     const Seconds start = hub_.scheduler().now();
-    while (!message_->arrived) {
-      hub_.require_alive(message_->from);
-      hub_.scheduler().sleep(message_->done, reason());
-    }
+    hub_.divided() ? wait_for_arrival() : wait_for_network();
     hub_.count_wait(start, message_->sent);
     return {message_->to, message_->tag, message_->data};
   }
   bool ready_by(Deadline deadline) override {
+    if (hub_.divided())
+      return hub_.ready_by(
+          message_->done, what(), [&] { return message_->arrived; }, deadline);
     while (!message_->arrived && hub_.scheduler().now() < deadline)
       hub_.scheduler().sleep(message_->done, reason(), deadline);
     return message_->arrived;
   }
 
  private:
+  // The network carries it whatever the receiver does, so that this ends.
+  void wait_for_network() {
+    while (!message_->arrived) {
+      hub_.require_alive(message_->from);
+      hub_.scheduler().sleep(message_->done, reason());
+    }
+  }
+  // It may be held back for ever.
+  void wait_for_arrival() {
+    hub_.wait(message_->done, what(), [&] { return message_->arrived; });
+    if (!message_->arrived) hub_.give_up(message_->from, message_->to, message_->tag);
+  }
+  MessageWait what() const { return {message_->from, message_->to, message_->tag}; }
   Reason reason() const { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
 
   Hub& hub_;
@@ -141,8 +153,8 @@ class SimEndpoint final : public Endpoint {
   void survive() override { hub_.survive(rank_); }
   bool survives() const override { return hub_.survives(rank_); }
   void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
-  std::vector<Loss> losses() const override { return hub_.losses(); }
-  bool here(int peer) const override { return hub_.here(peer); }
+  std::vector<Loss> losses() const override { return hub_.losses(rank_); }
+  bool here(int peer) const override { return hub_.here(rank_, peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);
@@ -177,16 +189,14 @@ std::unique_ptr<Endpoint> make_sim_endpoint(Hub& hub, int rank, int ranks) {
 
 }  // namespace
 
-SimFabric::SimFabric(const Cluster& cluster, std::uint64_t seed, WaitLimits limits)
-    : hub_(std::make_unique<Hub>(cluster, seed, std::move(limits), make_sim_endpoint)) {}
+SimFabric::SimFabric(const Cluster& cluster, std::uint64_t seed, const SimOptions& options)
+    : hub_(std::make_unique<Hub>(cluster, seed, options, make_sim_endpoint)) {}
 SimFabric::~SimFabric() = default;
 int SimFabric::size() const { return hub_->size(); }
 void SimFabric::run(const std::function<void(int)>& body) { hub_->run(body); }
 Endpoint& SimFabric::endpoint(int rank) { return hub_->endpoint(rank); }
 Tasks& SimFabric::tasks(int rank) { return hub_->tasks(rank); }
-void SimFabric::leave(int rank, Leave how, const std::string& why) {
-  hub_->leave(rank, how == Leave::kDone ? sim::Presence::kDone : sim::Presence::kFailed, why);
-}
+void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); }
 std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "transport/departure.h"
+
 namespace tacit {
 namespace {
 
@@ -15,13 +17,24 @@ struct Crashed : Error {
 
 }  // namespace
 
-SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limits, MakeEndpoint make_endpoint)
-    : cluster_(cluster), seed_(seed), limits_(checked(std::move(limits))), scheduler_(cluster) {
+SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, const SimOptions& options,
+                    MakeEndpoint make_endpoint)
+    : cluster_(cluster),
+      seed_(seed),
+      limits_(checked(options.limits)),
+      scheduler_(cluster),
+      plan_(cluster_, seed),
+      holds_(plan_.divides() || !cluster_.late.empty()),
+      pipes_(scheduler_, plan_) {
   const auto ranks = static_cast<std::size_t>(size());
+  if (plan_.divides()) {
+    sim::MembersOwner& owner = *this;
+    members_.emplace(sim::Members::Surroundings{scheduler_, cluster_, plan_, pipes_, owner},
+                     options.lost_after, seed);
+  }
+  for (std::size_t i = 0; i < (divided() ? ranks : 1); ++i) views_.emplace_back(ranks);
   boxes_.resize(ranks);
   for (sim::Mailbox& each : boxes_) each.under_way.resize(ranks);
-  presence_.resize(ranks);
-  why_.resize(ranks);
   causes_.resize(ranks);
   crashed_.resize(ranks);
   survives_.resize(ranks);
@@ -42,22 +55,41 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limit
 void SimFabric::Hub::run(const std::function<void(int)>& body) {
   for (int rank = 0; rank < size(); ++rank)
     scheduler_.spawn("rank-" + std::to_string(rank), rank, true, [&body, rank] { body(rank); });
-  for (const Crash& each : cluster_.crashes) scheduler_.at(each.at, [this, &each] { crash(each); });
+  schedule_faults();
   scheduler_.run();
 }
 
+// --- messages
+
 void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
-  if (message->to == message->from || message->tag.lane() == Tag::Lane::kControl) return deliver(message);
+  const auto [from, to] = std::pair(message->from, message->to);
+  if (to == from) return deliver(message);
+  if (message->tag.lane() == Tag::Lane::kControl) {
+    if (!holds_) return deliver(message);
+    return pipes_.control(from, to, [this, message] {
+      if (reads(message->to, message->from)) deliver(message);
+    });
+  }
+  ++box(to).under_way[static_cast<std::size_t>(from)];
+  holds_ ? pipes_.leave(from, to, [this, message] { carry(message); }) : carry(message);
+}
+
+void SimFabric::Hub::carry(const std::shared_ptr<sim::Message>& message) {
   scheduler_.transfer(message->from, message->to, message->data.size() + sim::kFraming, [this, message] {
-    trace(message->from, message->to, message->tag.bits(), message->data.size());
-    std::uint32_t& left = box(message->to).under_way[static_cast<std::size_t>(message->from)];
-    --left;
-    deliver(message);
-    // The last word of a rank that has left: who waits for more does so in vain.
-    if (left == 0 && presence_[static_cast<std::size_t>(message->from)] != sim::Presence::kHere)
-      scheduler_.wake_rank(message->to);
+    if (!holds_) return arrive(message);
+    const Seconds late = plan_.delay(message->from, message->to, scheduler_.now());
+    pipes_.arrive(message->from, message->to, late, [this, message] { arrive(message); });
   });
-  ++box(message->to).under_way[static_cast<std::size_t>(message->from)];
+}
+
+void SimFabric::Hub::arrive(const std::shared_ptr<sim::Message>& message) {
+  std::uint32_t& left = box(message->to).under_way[static_cast<std::size_t>(message->from)];
+  --left;
+  if (!reads(message->to, message->from)) return;
+  trace(message->from, message->to, message->tag.bits(), message->data.size());
+  deliver(message);
+  // The last word of a rank that has left: who waits for more does so in vain.
+  if (left == 0 && !here(message->to, message->from)) scheduler_.wake_rank(message->to);
 }
 
 void SimFabric::Hub::deliver(const std::shared_ptr<sim::Message>& message) {
@@ -77,67 +109,100 @@ void SimFabric::Hub::deliver(const std::shared_ptr<sim::Message>& message) {
   scheduler_.wake(message->done);
 }
 
-void SimFabric::Hub::leave(int rank, sim::Presence how, const std::string& why) {
-  const auto at = static_cast<std::size_t>(rank);
-  if (why_[at].empty()) why_[at] = why;  // the first reason is the true one
-  if (presence_[at] != sim::Presence::kHere) return;
-  presence_[at] = how;
-  if (how == sim::Presence::kFailed) failed_ = rank;
-  for (const auto& [to, tag] : news_.leave(rank))
-    deliver(std::make_shared<sim::Message>(rank, to, tag, scheduler_.now(), ConstBytes()));
-  scheduler_.wake_everyone();
+// --- who leaves
+
+// The rank learns that another has left, or that it has itself.
+void SimFabric::Hub::mark(int rank, int gone, const Departure& how) {
+  sim::View& known = view(rank);
+  const auto at = static_cast<std::size_t>(gone);
+  if (known.departures[at].why.empty()) known.departures[at] = how;  // the first reason is the true one
+  if (!known.here(gone)) return;
+  known.presence[at] = how.failed ? sim::Presence::kFailed : sim::Presence::kDone;
+  if (how.failed) known.failed = gone;
+  for (const auto& [to, tag] : known.news.leave(gone)) tell_departure(gone, to, tag);
+  divided() ? scheduler_.wake_rank(rank) : scheduler_.wake_everyone();
+}
+
+void SimFabric::Hub::leave(int rank, const Departure& how) {
+  mark(rank, rank, how);
+  if (members_) members_->leave(rank, how);
 }
 
 void SimFabric::Hub::tell_departures(int rank, Tag tag) {
-  for (const int gone : news_.subscribe({rank, tag}))
-    deliver(std::make_shared<sim::Message>(gone, rank, tag, scheduler_.now(), ConstBytes()));
+  for (const int gone : view(rank).news.subscribe({rank, tag})) tell_departure(gone, rank, tag);
 }
 
-std::vector<Loss> SimFabric::Hub::losses() const {
-  std::vector<Loss> losses;
-  for (int rank = 0; rank < scheduler_.size(); ++rank)
-    if (presence_[static_cast<std::size_t>(rank)] == sim::Presence::kFailed)
-      losses.push_back({rank, why_[static_cast<std::size_t>(rank)]});
-  return losses;
+void SimFabric::Hub::tell_departure(int gone, int to, Tag tag) {
+  deliver(std::make_shared<sim::Message>(gone, to, tag, scheduler_.now(), ConstBytes()));
 }
 
 void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
   const auto at = static_cast<std::size_t>(rank);
-  if (error && presence_[at] == sim::Presence::kFailed) return;  // its own end wakes its agents: no cause
+  if (error && view(rank).failing(rank)) return;  // its own end wakes its agents: no cause
   if (error && !causes_[at]) causes_[at] = error;
-  leave(rank, sim::Presence::kFailed, error ? "its agent failed: " + describe(error) : "");
+  Departure how = error ? agent_failure(error) : Departure{true, ""};
+  // Something is unwound and its error not known here, but a rank is lost: that will be why.
+  if (const int gone = view(rank).failed; !error && gone != kAnyRank) {
+    const Departure& first = view(rank).departures[static_cast<std::size_t>(gone)];
+    how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
+  }
+  leave(rank, how);
 }
 
-void SimFabric::Hub::crash(const Crash& crash) {
-  const auto at = static_cast<std::size_t>(crash.rank);
-  if (presence_[at] != sim::Presence::kHere) return;
-  crashed_[at] = true;
-  leave(crash.rank, sim::Presence::kFailed,
-        "it crashed at " + std::to_string(crash.at.count()) + " s, as the cluster file says");
+void SimFabric::Hub::schedule_faults() {
+  for (const Crash& each : cluster_.crashes)
+    scheduler_.at(each.at, [this, rank = each.rank, when = each.at] {
+      crash(rank, "it crashed at " + std::to_string(when.count()) + " s, as the cluster file says");
+    });
+  for (const Stop& each : cluster_.stops) {
+    scheduler_.at(each.at, [this, rank = each.rank] {
+      if (plan_.stopped(rank, scheduler_.now()) && !crashed(rank)) scheduler_.stop(rank);
+    });
+    if (each.until == kNever) continue;
+    scheduler_.at(each.until, [this, each] {
+      if (!plan_.stopped(each.rank, scheduler_.now())) scheduler_.resume(each.rank);
+    });
+  }
+  // The others have ended and whoever started them ends it.
+  scheduler_.on_standstill([this](int rank) { crash(rank, "it was stopped for good"); });
+  if (members_) members_->start();
 }
+
+void SimFabric::Hub::crash(int rank, const std::string& why) {
+  scheduler_.resume(rank);  // to unwind
+  if (!here(rank, rank)) return scheduler_.wake_rank(rank);
+  crashed_[static_cast<std::size_t>(rank)] = true;
+  mark(rank, rank, {true, why});
+  if (members_) members_->die(rank, why);
+}
+
+// --- waits
 
 bool SimFabric::Hub::hopeless(const MessageWait& what) {
   const auto [rank, peer, tag] = what;
   if (interrupted_.load() || crashed(rank) || !scheduler_.deadlock().empty()) return true;
-  if (survives(rank) && failed_ != kAnyRank) {
-    if (!here(rank) || (peer != kAnyRank && tag.is_collective())) return true;
+  const sim::View& known = view(rank);
+  if (divided() && known.failing(rank)) return true;
+  if (survives(rank) && known.failed != kAnyRank) {
+    if (!known.here(rank) || (peer != kAnyRank && tag.is_collective())) return true;
     if (peer == kAnyRank) return false;
   }
-  const int whom = peer == kAnyRank ? failed_ : peer;
+  const int whom = peer == kAnyRank ? known.failed : peer;
   if (whom == kAnyRank) return false;
-  return presence_[static_cast<std::size_t>(whom)] != sim::Presence::kHere &&
-         box(rank).under_way[static_cast<std::size_t>(whom)] == 0;
+  const bool more = reads(rank, whom) && box(rank).under_way[static_cast<std::size_t>(whom)] > 0;
+  return !known.here(whom) && !more;
 }
 
 void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {
   require_alive(rank);
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const int gone = peer == kAnyRank || here(peer) ? failed_ : peer;
-  const bool left = gone != kAnyRank && presence_[static_cast<std::size_t>(gone)] != sim::Presence::kHere;
-  if (!left) throw Error(scheduler_.deadlock());
-  const std::string& why = why_[static_cast<std::size_t>(gone)];
-  throw PeerLost(rank, gone,
-                 (why.empty() ? "it is failing" : why) + " (" + describe_wait(rank, peer, tag) + ")");
+  const sim::View& known = view(rank);
+  const bool own_end = divided() && known.failing(rank);
+  const int gone = own_end ? rank : peer == kAnyRank || known.here(peer) ? known.failed : peer;
+  if (gone == kAnyRank || known.here(gone)) throw Error(scheduler_.deadlock());
+  Departure how = known.departures[static_cast<std::size_t>(gone)];
+  if (how.why.empty()) how.why = "it is failing";
+  throw loss(rank, gone, how, describe_wait(rank, peer, tag));
 }
 
 void SimFabric::Hub::spend_compute(int rank, std::int64_t step) {
@@ -162,7 +227,7 @@ void SimFabric::Hub::resume(int rank) {
   Seconds first = came[at];
   Seconds last = came[at];
   for (int each = 0; each < size(); ++each) {
-    if (!here(each)) continue;  // it did not come
+    if (!here(rank, each)) continue;  // it did not come
     first = std::min(first, came[static_cast<std::size_t>(each)]);
     last = std::max(last, came[static_cast<std::size_t>(each)]);
   }

@@ -3,99 +3,32 @@
 // nothing here needs a lock.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/actors.h"
+#include "sim/fault_plan.h"
+#include "sim/mailbox.h"
+#include "sim/members.h"
+#include "sim/pieces.h"
+#include "sim/pipes.h"
 #include "sim/scheduler.h"
+#include "sim/view.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
-#include "tacit/core/phantom.h"
 #include "tacit/sim/fabric.h"
-#include "transport/departure_news.h"
 #include "transport/limits.h"
 
 namespace tacit {
-namespace sim {
-
-constexpr std::size_t kFraming = 24;  // what TCP adds to a message, src/transport/tcp/frame.h
-
-enum class Presence { kHere, kDone, kFailed };
-
-// Owned by the network, the mailbox, and the operations at both ends, of which any may be the last.
-struct Message {
-  Message(int sender, int receiver, Tag what, Seconds when, ConstBytes bytes)
-      : from(sender), to(receiver), tag(what), sent(when), data(bytes) {}
-  const int from;
-  const int to;
-  const Tag tag;
-  const Seconds sent;
-  ConstBytes data;
-  std::vector<std::byte> copy{};  // what data points to, once the sender's buffer is no longer needed
-  bool arrived = false;
-  Gate done{};  // where the sender waits
-  void keep_copy() {
-    if (Phantom::holds(data.data())) return;  // there is nothing to copy, and it stays where it is
-    copy.assign(data.begin(), data.end());
-    data = copy;
-  }
-};
-
-// A receive that was posted.
-class Receiver {
- public:
-  virtual ~Receiver() = default;
-  virtual bool matches(int from, Tag tag) const = 0;
-  virtual bool borrows() const = 0;
-  // Called by whoever took it off the posted list or never put it there.
-  virtual void accept(std::shared_ptr<Message> message) = 0;
-};
-
-// Time in pieces that may overlap, each ending no earlier than those before it.
-class Pieces {
- public:
-  void add(Seconds from, Seconds to) {
-    from = std::max(from, taken_);
-    while (!pieces_.empty() && pieces_.back().from >= from) pieces_.pop_back();
-    if (!pieces_.empty()) from = std::max(from, pieces_.back().to);
-    if (from < to) pieces_.push_back({from, to});
-  }
-  // How long there was one piece or more, since this was asked last.
-  Seconds take(Seconds now) {
-    taken_ = now;
-    Seconds sum{0};
-    for (const Piece& each : std::exchange(pieces_, {})) sum += each.to - each.from;
-    return sum;
-  }
-
- private:
-  struct Piece {
-    Seconds from;
-    Seconds to;
-  };
-  std::vector<Piece> pieces_;  // none overlap
-  Seconds taken_{0};           // what was before is counted
-};
-
-// What waits at one rank, as in the transport between threads.
-struct Mailbox {
-  std::deque<std::shared_ptr<Message>> messages;
-  std::vector<Receiver*> posted;
-  std::vector<std::uint32_t> under_way;  // messages to this rank, by sender
-};
-
-}  // namespace sim
-
-class SimFabric::Hub {
+class SimFabric::Hub : private sim::MembersOwner {
  public:
   using MakeEndpoint = std::unique_ptr<Endpoint> (*)(Hub& hub, int rank, int ranks);
-  Hub(const Cluster& cluster, std::uint64_t seed, WaitLimits limits, MakeEndpoint make_endpoint);
+  Hub(const Cluster& cluster, std::uint64_t seed, const SimOptions& options, MakeEndpoint make_endpoint);
 
   sim::Scheduler& scheduler() { return scheduler_; }
   int size() const { return scheduler_.size(); }
@@ -104,7 +37,7 @@ class SimFabric::Hub {
   sim::Mailbox& box(int rank) { return boxes_[static_cast<std::size_t>(rank)]; }
 
   void run(const std::function<void(int)>& body);
-  void leave(int rank, sim::Presence how, const std::string& why);
+  void leave(int rank, const Departure& how);
   void fail(int rank, const std::exception_ptr& error);
   std::exception_ptr cause(int rank) const { return causes_[static_cast<std::size_t>(rank)]; }
   void interrupt() { interrupted_.store(true); }
@@ -115,8 +48,11 @@ class SimFabric::Hub {
   void survive(int rank) { survives_[static_cast<std::size_t>(rank)] = true; }
   bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)]; }
   void tell_departures(int rank, Tag tag);
-  std::vector<Loss> losses() const;
-  bool here(int rank) const { return presence_[static_cast<std::size_t>(rank)] == sim::Presence::kHere; }
+  std::vector<Loss> losses(int rank) const { return view(rank).losses(); }
+  // As far as the rank knows.
+  bool here(int rank, int peer) const { return view(rank).here(peer); }
+  // Whether each rank has a view of its own: what one knows the others may not, and what is sent may never arrive.
+  bool divided() const { return members_.has_value(); }
 
   void send(const std::shared_ptr<sim::Message>& message);
   bool hopeless(const MessageWait& what);
@@ -143,24 +79,39 @@ class SimFabric::Hub {
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
+  // MembersOwner
+  void on_goodbye(int rank, int peer, const Departure& how) override { mark(rank, peer, how); }
+  void on_loss(int rank, const Loss& loss) override { mark(rank, loss.rank, {true, loss.why}); }
+  void on_end(int rank, const std::string& why) override { leave(rank, {true, why}); }
+
+  const sim::View& view(int rank) const { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
+  sim::View& view(int rank) { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
+  void mark(int rank, int gone, const Departure& how);
+  void tell_departure(int gone, int to, Tag tag);
+  // False once the rank has closed its connection to the peer: what is under way to it is lost.
+  bool reads(int rank, int peer) const { return !members_ || members_->hears(rank, peer); }
+  void carry(const std::shared_ptr<sim::Message>& message);
+  void arrive(const std::shared_ptr<sim::Message>& message);
   void deliver(const std::shared_ptr<sim::Message>& message);
-  void crash(const Crash& crash);
+  void schedule_faults();
+  void crash(int rank, const std::string& why);
   void trace(int from, int to, std::uint64_t what, std::uint64_t size);
 
   const Cluster cluster_;
   const std::uint64_t seed_;
   const WaitLimits limits_;
   sim::Scheduler scheduler_;
+  sim::FaultPlan plan_;
+  const bool holds_;  // whether faults may hold messages back
+  sim::Pipes pipes_;
+  std::optional<sim::Members> members_;  // where ranks may come to know different things
+  std::deque<sim::View> views_;          // by rank where there are members; else one for all
   std::deque<sim::Mailbox> boxes_;
   std::deque<sim::SimTasks> tasks_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<sim::Presence> presence_;
-  std::vector<std::string> why_;
   std::vector<std::exception_ptr> causes_;
   std::vector<bool> crashed_;
   std::vector<bool> survives_;
-  DepartureNews news_;
-  int failed_ = kAnyRank;  // a rank that failed, if one did
   std::atomic<bool> interrupted_{false};
 
   std::vector<double> computed_;

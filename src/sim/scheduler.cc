@@ -26,9 +26,10 @@ struct Actor {
   bool trainer = false;
   bool doomed = false;                                 // woken because of a dead-lock
   s4u::SemaphorePtr turn = s4u::Semaphore::create(0);  // one release is one wake-up
-  Reason reason{};                                     // these four: while it sleeps
+  Reason reason{};                                     // these five: while it sleeps
   Gate* gate = nullptr;
   Timer* alarm = nullptr;
+  bool timed = false;                                           // its alarm is one of the events to come
   std::size_t place = std::numeric_limits<std::size_t>::max();  // in the list of sleepers
   // The last time it slept for a task of its own rank. Woken and asleep again at once is one such time.
   double idle_from = -1;
@@ -78,7 +79,9 @@ std::string describe_sleep(const Actor& actor) {
 class Scheduler::Impl {
  public:
   explicit Impl(const Cluster& cluster)
-      : network_(build_platform(cluster)), trainers_(static_cast<std::size_t>(network_.size())) {}
+      : network_(build_platform(cluster)),
+        trainers_(static_cast<std::size_t>(network_.size())),
+        stopped_(static_cast<std::size_t>(network_.size())) {}
 
   int size() const { return network_.size(); }
 
@@ -113,12 +116,13 @@ class Scheduler::Impl {
     gate.sleepers.push_back(&me);
     me.place = sleepers_.size();
     sleepers_.push_back(&me);
-    const bool timed = deadline != kNever;
-    if (timed) ++events_;
-    if (timed)
+    me.timed = deadline != kNever;
+    if (me.timed) ++events_;
+    if (me.timed)
       me.alarm = Timer::set(std::max(deadline.count(), s4u::Engine::get_clock()), [this, &me] {
         me.alarm = nullptr;  // SimGrid deletes it
         wake(me);
+        look_for_deadlock();  // it may be stopped
       });
     --running_;
     look_for_deadlock();
@@ -132,7 +136,6 @@ class Scheduler::Impl {
     if (for_own_task(reason)) me.idle_to = s4u::Engine::get_clock();
     current_ = &me;
     if (me.alarm != nullptr) std::exchange(me.alarm, nullptr)->remove();
-    if (timed) --events_;
   }
 
   void wake(Gate& gate) {
@@ -148,10 +151,20 @@ class Scheduler::Impl {
     for (Actor* each : all) wake(*each);
   }
 
-  void at(Deadline date, std::function<void()> fn) {
-    ++events_;
-    Timer::set(date.count(), [this, fn = std::move(fn)] {
-      --events_;
+  void stop(int rank) { stopped_[static_cast<std::size_t>(rank)] = true; }
+  void resume(int rank) {
+    stopped_[static_cast<std::size_t>(rank)] = false;
+    std::erase_if(held_, [&](Actor* each) {
+      if (each->rank == rank) let_run(*each);
+      return each->rank == rank;
+    });
+  }
+  void on_standstill(std::function<void(int)> fn) { end_stopped_ = std::move(fn); }
+
+  void at(Deadline date, std::function<void()> fn, bool counts) {
+    if (counts) ++events_;
+    Timer::set(date.count(), [this, counts, fn = std::move(fn)] {
+      if (counts) --events_;
       fn();
       look_for_deadlock();
     });
@@ -195,17 +208,26 @@ class Scheduler::Impl {
     sleepers_.back()->place = actor.place;
     sleepers_[actor.place] = sleepers_.back();
     sleepers_.pop_back();
+    if (std::exchange(actor.timed, false)) --events_;
+    is_stopped(actor) ? held_.push_back(&actor) : let_run(actor);
+  }
+  void let_run(Actor& actor) {
     ++running_;
     if (current_ == nullptr) return actor.turn->release();
     later([&actor] { actor.turn->release(); });
   }
+  bool is_stopped(const Actor& actor) const { return stopped_[static_cast<std::size_t>(actor.rank)]; }
 
   // All actors sleep and nothing is going to happen: say so, and let end whom it can be told to without harm. Trainers
   // and agents that wait for messages can; where there are none, trainers; where there are none of these either, the
   // rest.
   void look_for_deadlock() {
-    if (running_ > 0 || events_ > 0 || sleepers_.empty()) return;
-    if (deadlock_.empty()) deadlock_ = account();
+    if (running_ > 0 || events_ > 0 || (sleepers_.empty() && held_.empty())) return;
+    const bool waiting = std::any_of(sleepers_.begin(), sleepers_.end(),
+                                     [&](const Actor* each) { return !is_stopped(*each); });
+    if (waiting && deadlock_.empty()) deadlock_ = account();
+    end_stopped();
+    if (running_ > 0) return;
     const std::vector<Actor*> all = sleepers_;
     const auto end = [&](const auto& chosen) {
       for (Actor* each : all)
@@ -218,6 +240,11 @@ class Scheduler::Impl {
     if (end([](const Actor& a) { return a.reason.kind == Reason::Kind::kMessage; })) return;
     if (end([](const Actor& a) { return a.trainer && a.reason.kind == Reason::Kind::kChannel; })) return;
     end([](const Actor& a) { return a.reason.kind == Reason::Kind::kChannel; });
+  }
+
+  void end_stopped() {
+    for (std::size_t rank = 0; rank < stopped_.size(); ++rank)
+      if (stopped_[rank]) end_stopped_(static_cast<int>(rank));
   }
 
   std::string account() const {
@@ -238,6 +265,9 @@ class Scheduler::Impl {
   Actor* current_ = nullptr;      // the running actor; null in SimGrid's own context
   std::vector<Actor*> sleepers_;  // each knows its place
   std::vector<Actor*> trainers_;  // by rank; null where there is none any more
+  std::vector<bool> stopped_;     // by rank
+  std::vector<Actor*> held_;      // woken while their rank was stopped
+  std::function<void(int)> end_stopped_;
   std::vector<std::function<void()>> queue_;
   std::size_t running_ = 0;  // actors that run or will without anything else happening
   std::size_t events_ = 0;   // alarms, callbacks and messages to come
@@ -260,7 +290,12 @@ void Scheduler::sleep(Gate& gate, const Reason& reason, Deadline deadline) {
 void Scheduler::wake(Gate& gate) { impl_->wake(gate); }
 void Scheduler::wake_rank(int rank) { impl_->wake_rank(rank); }
 void Scheduler::wake_everyone() { impl_->wake_everyone(); }
-void Scheduler::at(Deadline date, std::function<void()> fn) { impl_->at(date, std::move(fn)); }
+void Scheduler::stop(int rank) { impl_->stop(rank); }
+void Scheduler::resume(int rank) { impl_->resume(rank); }
+void Scheduler::on_standstill(std::function<void(int)> fn) { impl_->on_standstill(std::move(fn)); }
+void Scheduler::at(Deadline date, std::function<void()> fn, bool counts) {
+  impl_->at(date, std::move(fn), counts);
+}
 void Scheduler::transfer(int from, int to, std::uint64_t bytes, std::function<void()> fn) {
   impl_->transfer(from, to, bytes, std::move(fn));
 }

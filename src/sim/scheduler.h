@@ -60,8 +60,15 @@ class Scheduler {
   void wake_rank(int rank);
   void wake_everyone();
 
-  // Calls fn at that time, on no actor. fn wakes and delivers; it does not sleep.
-  void at(Deadline date, std::function<void()> fn);
+  // The actors of a rank do nothing until they may go on; what wakes them meanwhile does so then.
+  void stop(int rank);
+  void resume(int rank);
+  // Called where nothing is going to happen and a rank is still stopped: fn ends it.
+  void on_standstill(std::function<void(int rank)> fn);
+
+  // Calls fn at that time, on no actor. fn wakes and delivers; it does not sleep. Where nothing would happen but this,
+  // and it does not count, virtual time is taken to stand still.
+  void at(Deadline date, std::function<void()> fn, bool counts = true);
   // Carries so many bytes and then calls fn, on no actor. Throws InvalidConfig where the platform has no way.
   void transfer(int from, int to, std::uint64_t bytes, std::function<void()> fn);
 

@@ -47,6 +47,12 @@ class Table {
     const toml::value* v = find(key);
     return v == nullptr ? fallback : to_number(*v, key);
   }
+  bool flag(const std::string& key, bool fallback) {
+    const toml::value* v = find(key);
+    if (v == nullptr) return fallback;
+    if (!v->is_boolean()) refuse_value(key, "true or false");
+    return v->as_boolean();
+  }
   Seconds time(const std::string& key, Seconds fallback) {
     const std::string text = this->text(key, "");
     return text.empty() ? fallback : sim::parse_time(text, name(key));

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // A world whose ranks are simulated machines. Part of tacit::sim and not of tacit::world: who does not simulate loads
 // no SimGrid. Where the simulator is not built, src/world/without_sim.cc is there instead.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/sim/fabric.h"
+#include "tacit/sim/fault_draw.h"
+#include "tacit/sim/verdict.h"
+#include "transport/departure.h"
 #include "world/backend.h"
 
 namespace tacit {
@@ -42,7 +46,11 @@ class SimProcess final : public Process {
 class SimWorld final : public World::Impl {
  public:
   SimWorld(const Cluster& cluster, std::uint64_t seed, const WorldOptions& options)
-      : make_comm_(own_collectives(options, "simulated")), fabric_(cluster, seed, options.limits) {}
+      : cluster_(cluster),
+        terms_{options.lost_after, options.survive},
+        report_(options.limits.report ? options.limits.report : [](const std::string&) {}),
+        make_comm_(own_collectives(options, "simulated")),
+        fabric_(cluster, seed, {options.limits, options.lost_after}) {}
 
   int size() const override { return fabric_.size(); }
   int rank() const override { return 0; }
@@ -61,24 +69,46 @@ class SimWorld final : public World::Impl {
       const std::exception_ptr cause = fabric_.crashed(rank) ? nullptr : fabric_.cause(rank);
       if (cause && (!error || is_consequence(error))) error = cause;
     }
+    if (has_faults(cluster_)) conclude(errors);
     rethrow_cause(errors);
   }
 
  private:
+  // Says how a run with faults ended, and whether that is as it should be. Where losses are survived and a rank has
+  // finished, those that were lost on the way are no error of the run.
+  void conclude(std::vector<std::exception_ptr>& errors) {
+    std::vector<RankEnd> ends;
+    for (int rank = 0; rank < size(); ++rank) {
+      ends.push_back({fabric_.crashed(rank), errors[static_cast<std::size_t>(rank)]});
+      for (const Loss& loss : fabric_.endpoint(rank).losses())
+        if (loss.rank != rank) ends.back().lost.push_back(loss.rank);
+    }
+    report_("faults: " + describe_faults(cluster_) + "; " + describe_ends(ends));
+    const auto own = [](const std::exception_ptr& error) { return error && !is_consequence(error); };
+    if (std::any_of(errors.begin(), errors.end(), own)) return;
+    const std::vector<std::string> wrong = violations(cluster_, terms_, ends);
+    if (!wrong.empty()) throw Bug(wrong.front() + "; this is a defect in how losses are settled");
+    const auto finished = [](const RankEnd& end) { return !end.crashed && !end.error; };
+    if (terms_.survive && std::any_of(ends.begin(), ends.end(), finished)) errors.clear();
+  }
+
   std::exception_ptr run_rank(int rank, const std::function<void(Process&)>& body) {
     try {
       {
         SimProcess process(fabric_, rank, make_comm_);
         body(process);
       }
-      fabric_.leave(rank, SimFabric::Leave::kDone, "its program ended");
+      fabric_.leave(rank, {false, "its program ended"});
       return nullptr;
     } catch (...) {
-      fabric_.leave(rank, SimFabric::Leave::kFailed, describe(std::current_exception()));
+      fabric_.leave(rank, failure(std::current_exception()));
       return std::current_exception();
     }
   }
 
+  const Cluster cluster_;
+  const RunTerms terms_;
+  const std::function<void(const std::string&)> report_;
   const MakeComm make_comm_;
   SimFabric fabric_;
   bool ran_ = false;

@@ -9,10 +9,10 @@ namespace {
 
 void run_simulated(int ranks, const WaitLimits& limits, const RankBody& body) {
   in_child([&] {
-    SimFabric fabric(flat(ranks), 1, limits);
+    SimFabric fabric(flat(ranks), 1, {limits});
     fabric.run([&](int rank) {
       const auto leave = [&, rank](bool failed, const std::string& why) {
-        fabric.leave(rank, failed ? SimFabric::Leave::kFailed : SimFabric::Leave::kDone, why);
+        fabric.leave(rank, {failed, why});
       };
       try {
         run_and_leave({fabric.endpoint(rank), fabric.tasks(rank), leave, [&] { fabric.interrupt(); }}, body);

@@ -19,6 +19,7 @@ class Rng {
     kRounding,    // stochastic rounding
     kPeerChoice,  // whom to talk to
     kStraggler,   // simulated delays
+    kFault,       // simulated faults
   };
   // The rank of draws that every rank must make alike.
   static constexpr int kEveryRank = -1;

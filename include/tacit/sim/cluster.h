@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tacit/core/clock.h"
+#include "tacit/sim/fault.h"
 
 namespace tacit {
 
@@ -32,11 +33,6 @@ struct Straggler {
   double factor = 1;  // by which the step time is multiplied
 };
 
-struct Crash {
-  int rank = 0;
-  Seconds at{0};
-};
-
 struct Cluster {
   int workers = 1;
   LinkSpeed link;                   // between a worker and its switch
@@ -50,13 +46,16 @@ struct Cluster {
   std::vector<Seconds> trace;  // measured steps, in place of `step`
   std::vector<Straggler> stragglers;
   std::vector<Crash> crashes;
+  std::vector<Cut> cuts;
+  std::vector<Stop> stops;
+  std::vector<Late> late;
 };
 
 // Reads a cluster file (docs/simulator.md), with another number of workers than it says, if one is given. Throws
 // InvalidConfig that names the file, the key and what is wanted.
 Cluster read_cluster(const std::filesystem::path& file, std::optional<int> workers = std::nullopt);
 
-// Refuses what cannot be: a crash of a rank that does not exist, groups that do not add up. `name` begins the message.
+// Refuses what cannot be: a fault of a rank that does not exist, groups that do not add up. `name` begins the message.
 void check(const Cluster& cluster, const std::string& name);
 
 // How long a rank computes at a step, in whole nanoseconds: a function of its arguments alone.

@@ -10,9 +10,14 @@
 
 #include "tacit/core/tasks.h"
 #include "tacit/sim/cluster.h"
-#include "tacit/transport/endpoint.h"
+#include "tacit/transport/fabric.h"
 
 namespace tacit {
+
+struct SimOptions {
+  WaitLimits limits;
+  Seconds lost_after{10};  // as TcpOptions; where the cluster has cuts or stops
+};
 
 // A message is sent when isend is called and is there when the network has carried payload and framing; a rank's
 // messages to itself and those on the control lane take no time. The sender of a large message is done when it is
@@ -22,7 +27,7 @@ namespace tacit {
 // Threads   interrupt() from any; the rest on actors, run() and what follows it on the thread that made it.
 class SimFabric {
  public:
-  SimFabric(const Cluster& cluster, std::uint64_t seed, WaitLimits limits);
+  SimFabric(const Cluster& cluster, std::uint64_t seed, const SimOptions& options);
   ~SimFabric();
   SimFabric(const SimFabric&) = delete;
   SimFabric& operator=(const SimFabric&) = delete;
@@ -34,9 +39,8 @@ class SimFabric {
   Endpoint& endpoint(int rank);
   Tasks& tasks(int rank);
 
-  // As InprocFabric.
-  enum class Leave { kDone, kFailed };
-  void leave(int rank, Leave how, const std::string& why);
+  // As Fabric, for each rank.
+  void leave(int rank, const Departure& how);
   std::exception_ptr cause(int rank);
   void interrupt();
 

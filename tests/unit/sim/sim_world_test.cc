@@ -83,7 +83,7 @@ TEST(SimulatedWorld, MessagesAreSharedOutOverALinkThatSeveralUse) {
 
 TEST(SimulatedWorld, MessagesToOneRankFollowEachOther) {
   in_child([] {
-    SimFabric fabric(flat(2), 1, without_limits().limits);
+    SimFabric fabric(flat(2), 1, {without_limits().limits});
     fabric.run([&](int rank) {
       Endpoint& ep = fabric.endpoint(rank);
       const Tag tag(Tag::Channel::kExchange, Tag::Lane::kTrain, 0);

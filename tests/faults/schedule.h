@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Small worlds in virtual time whose ranks, strategy and faults are drawn by a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tacit/sim/cluster.h"
+
+namespace tacit::test {
+
+struct Schedule {
+  std::uint64_t seed = 1;
+  std::string strategy;
+  bool survives = false;
+  Cluster cluster;
+  std::size_t parameters = 0;
+};
+
+inline constexpr Seconds kLostAfter{1};
+
+Schedule draw_schedule(std::uint64_t seed);
+std::string describe(const Schedule& schedule);
+
+struct Outcome {
+  std::vector<std::string> violations;
+  std::string trace_hash;
+  int finished = 0;  // ranks
+};
+
+// Once per process, because SimGrid has one engine.
+Outcome run_schedule(const Schedule& schedule);
+// In a child of this process, which may take so many seconds.
+Outcome run_in_child(const Schedule& schedule, unsigned limit = 60);
+
+}  // namespace tacit::test
