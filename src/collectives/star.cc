@@ -2,6 +2,7 @@
 #include "collectives/star.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -11,7 +12,6 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 0xFFFFFF00;
 // Methods above those of StarOp.
 constexpr std::uint32_t kAsk = 0xFF000000;
 constexpr std::uint32_t kResult = 0xFF000001;
@@ -26,12 +26,21 @@ FloatView floats(std::vector<std::byte>& bytes) {
 }  // namespace
 
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
-    : endpoint_(endpoint), caller_(endpoint, lane, kFirstTicket), monitor_(tasks.make_monitor()) {
+    : endpoint_(endpoint),
+      tasks_(tasks),
+      caller_(endpoint, lane, kFirstTicket),
+      monitor_(tasks.make_monitor()),
+      letters_(tasks) {
   const auto on_departure = [this](int) { settle(); };
   agent_ = make_agent(
       endpoint, tasks, lane, kService,
       [this](const Call& call, std::unique_ptr<Answer> answer) { on_call(call, std::move(answer)); },
       on_departure);
+}
+
+Star::~Star() {
+  agent_.reset();  // nobody writes letters any more
+  if (postman_) letters_.put(std::nullopt);
 }
 
 void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
@@ -82,7 +91,21 @@ void Star::on_ask(int head, std::int64_t number) {
   }
   // A letter to ourselves would wait for this very task.
   if (head == endpoint_.rank()) return on_result(number, result);
-  caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+  letters_.put(Letter{head, number, std::move(result)});
+  if (!postman_) postman_ = tasks_.spawn("tacit-postman", [this] { send_letters(); });
+}
+
+// Not the agent's task: a large letter waits until the head's agent takes it. Where ranks disagree about who lives there
+// are two heads, and their agents, each with a letter for the other, would take neither.
+void Star::send_letters() {
+  while (const std::optional<Letter> letter = letters_.get()) {
+    try {
+      caller_.post(letter->head, kService, {endpoint_.rank(), kResult, letter->number, letter->result});
+    } catch (const PeerLost&) {  // the next head asks again
+    } catch (...) {
+      return endpoint_.fail(std::current_exception());
+    }
+  }
 }
 
 void Star::on_result(std::int64_t number, ConstBytes result) {

@@ -71,7 +71,7 @@ class Peer {
   tcp::socket socket_;
 };
 
-// Makes connections. Where both ends have one address, ranks take each other to be on the same machine.
+// Makes connections.
 class Loopback {
  public:
   struct Pair {
@@ -79,13 +79,10 @@ class Loopback {
     Peer peer;
   };
 
-  Pair connect(bool same_machine) {
-    const auto host = boost::asio::ip::make_address_v4("127.0.0.1");
-    const auto elsewhere = boost::asio::ip::make_address_v4("127.0.0.2");
+  Pair connect() {
     const AlarmLater alarm_later;
     tcp::socket peer(io_, tcp::v4());
-    if (!same_machine) peer.bind({elsewhere, 0});
-    peer.connect({host, acceptor_.local_endpoint().port()});
+    peer.connect(acceptor_.local_endpoint());
     auto stream = std::make_shared<Stream>(acceptor_.accept(), nullptr, Stream::Role::kServer);
     return {std::move(stream), Peer(std::move(peer))};
   }

@@ -50,7 +50,6 @@ class Connection {
   bool idle() const { return !writing_.load(); }  // nothing is queued
   void finish_writing();
   bool all_arrived() const { return !open_.load() || stream_->all_arrived(); }
-  bool same_machine() { return stream_->same_machine(); }
   void shut_down();
 
   Seconds last_heard() const { return Seconds(last_heard_.load()); }

@@ -18,8 +18,9 @@ enum class FrameType : std::uint8_t {
   kHello,       // a rank wants in
   kWelcome,     // and is in
   kRefusal,     // or is not, and why
-  kMemory,      // where a rank's memory can be tried, for a peer on the same machine
-  kReadable,    // the peer could read it, so messages may be offered
+  kMemory,      // bytes that a peer on the same machine shall write into its memory
+  kProof,       // where it wrote them
+  kReadable,    // they were read there, so messages may be offered
   kOffer,       // a message that lies in the sender's memory; tag is its tag
   kTaken,       // it has been read, or nobody wants it
   kWithdraw,    // the sender wants it back

@@ -99,7 +99,6 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Reactor reactor_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
   std::vector<std::unique_ptr<Offers>> offers_;           // likewise
-  std::array<std::byte, 16> token_{};                     // what a peer finds in our memory
 
   std::vector<std::atomic<Presence>> presence_;
   std::atomic<int> failed_{-1};  // a rank that failed, if one did
@@ -127,20 +126,21 @@ TcpFabric::TcpFabric(TcpOptions options)
   connections_.resize(static_cast<std::size_t>(options_.size));
   offers_.resize(static_cast<std::size_t>(options_.size));
   ConnectionOwner& owner = *this;
+  const Offers::Rank me{inbox_, ledger_, owner, [this] {
+                          // In a world that survives, the peer has left the exchange for the same reason as we.
+                          if (!survives()) fail(nullptr);
+                        }};
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (!streams[i]) continue;
     const int peer = static_cast<int>(i);
+    auto memory = reach_memory(options_, *streams[i]);
     connections_[i] = std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(streams[i]));
-    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], inbox_, ledger_, owner, [this] {
-      // In a world that survives, the peer has left the exchange for the same reason as we.
-      if (!survives()) fail(nullptr);
-    });
+    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], me, std::move(memory));
   }
-  std::copy_n(JobKey::random().bytes().begin(), token_.size(), token_.begin());
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (!connections_[i]) continue;
     connections_[i]->start();
-    if (options_.share_memory) offers_[i]->invite(token_);
+    offers_[i]->invite();
   }
   housekeeper_.start();
 }
