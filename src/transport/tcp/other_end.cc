@@ -159,9 +159,8 @@ std::string foreign_user(const SocketEnds& ends) {
   if (!other)
     return "it has hung up, or this machine does not tell whose process it is; give all ranks a job key";
   if (other->user == ::geteuid()) return {};
-  return "it belongs to user " + name_of(other->user) + " and this rank to " + name_of(::geteuid()) +
-         ", and without a job key only processes of one user meet; if it should be a rank, give all ranks "
-         "one key "
+  return "its ends belong to users " + name_of(other->user) + " and " + name_of(::geteuid()) +
+         ", and without a job key only processes of one user meet; if both are ranks, give all ranks one key "
          "(--key-file, or TACIT_KEY_FILE)";
 }
 
