@@ -6,6 +6,10 @@
 
 namespace tacit {
 
+void keep_notes(int descriptor) {
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
 void leave_note(int descriptor, int about_rank, LauncherNote note) {
   // The descriptor may be something else by now: only the launcher's memory has these seals.
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
@@ -13,12 +17,6 @@ void leave_note(int descriptor, int about_rank, LauncherNote note) {
   const char byte = static_cast<char>(note);
   // Without it the launcher knows less, and ends or waits for ranks that it need not; it says so.
   if (::pwrite(descriptor, &byte, 1, about_rank) != 1) return;
-}
-
-void close_on_exec(int descriptor) {
-  if (descriptor < 0) return;
-  const int flags = ::fcntl(descriptor, F_GETFD);
-  if (flags >= 0) ::fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
 }
 
 }  // namespace tacit

@@ -11,10 +11,10 @@ enum class LauncherNote : char {
   kGivenUp = 2,     // by another one, which has come to the end of its run without it
 };
 
+// Takes the memory over from the launcher: what this process starts itself does not have it.
+void keep_notes(int descriptor);
+
 // Does nothing where the descriptor is not, or is no longer, the launcher's memory.
 void leave_note(int descriptor, int about_rank, LauncherNote note);
-
-// Keeps a descriptor that this process was given from what it starts itself.
-void close_on_exec(int descriptor);
 
 }  // namespace tacit

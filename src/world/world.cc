@@ -76,9 +76,7 @@ void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
 World World::open(const WorldChoice& choice, WorldOptions options) {
   WorldPlan plan = plan_world(choice, Environment::of_this_process());
   const bool survives = options.survive;
-  // What the launcher gave this process, and not what it starts: an open socket there would hide that it has died.
-  for (const int descriptor : {plan.key_descriptor, plan.tcp.listener, plan.note_descriptor})
-    close_on_exec(descriptor);
+  keep_notes(plan.note_descriptor);
   World world = open_planned(plan, std::move(options));
   // MPI counts its ranks itself: with another MPI's launcher it sees one alone.
   if (world.size() != plan.size || world.rank() != plan.rank)
