@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <toml.hpp>
 #include <utility>
 #include <vector>
 
+#include "sim/toml_text.h"
 #include "sim/units.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -124,8 +126,9 @@ inline toml::value parse_toml(const std::filesystem::path& file, const std::stri
   if (!in || std::filesystem::is_directory(file))
     throw InvalidConfig("cannot read the " + kind + " " + file.string() + "; give the path of one, such as " +
                         example);
+  std::istringstream text(read_toml_text(in, "the " + kind + " " + file.string()));
   try {
-    return toml::parse(in, file.string());
+    return toml::parse(text, file.string());
   } catch (const toml::syntax_error& error) {
     const std::string what = error.what();  // a drawing of several lines; the first says what is wrong
     throw InvalidConfig("the " + kind + " " + file.string() + " is not TOML: line " +

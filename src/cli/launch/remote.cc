@@ -46,9 +46,9 @@ class RemoteRanks::Node {
   const int id;
   const std::string host;
   const Share share;
-  Output to;           // its stdin
-  LineCutter lines;    // of its stdout
-  LinePrefixer notes;  // its stderr, and what a login shell prints
+  Output to;                          // its stdin
+  LineCutter lines{kLongestMessage};  // of its stdout
+  LinePrefixer notes;                 // its stderr, and what a login shell prints
   std::set<int> running;
   bool there = false;  // has said hello
   bool cut = false;    // by us
@@ -102,6 +102,10 @@ void RemoteRanks::take(Node& node, const std::string& line) {
   if (const auto* refusal = std::get_if<Refusal>(&*message))
     return give_up(fmt::format("host {}: {}", node.host, refusal->why));
   if (const auto* ended = std::get_if<RankEnded>(&*message)) return rank_ended(node, ended->rank, ended->how);
+  if (const auto* noted = std::get_if<RankNoted>(&*message)) {
+    if (noted->rank >= 0 && noted->rank < plan_.job.size) supervisor_.noted(noted->rank, noted->note);
+    return;
+  }
   const auto& output = std::get<RankOutput>(*message);
   if (node.running.contains(output.rank)) supervisor_.output(output.rank, output.stream, output.bytes);
 }
@@ -141,11 +145,16 @@ std::string RemoteRanks::why_unreachable(const Node& node, const Ending& how) co
 void RemoteRanks::signal(int number) {
   for (const auto& node : nodes_) {
     if (node->there)
-      node->to.write(signal_line(number));
+      node->to.write(to_line(SignalOrder{number}));
     else if (ends_programs(number))
       cut(*node);
   }
   if (number == SIGKILL) cut_all_later();
+}
+
+void RemoteRanks::signal(int rank, int number) {
+  for (const auto& node : nodes_)
+    if (node->there && node->running.contains(rank)) node->to.write(to_line(SignalOrder{number, rank}));
 }
 
 void RemoteRanks::cut(Node& node) {
