@@ -69,8 +69,8 @@ class Case:
 CASES = [
     Case("cable of host 2 pulled", (2,), 1, (2,), 2, lambda job: ip("link", "set", "host3", "down")),
     Case("cable of host 0 pulled", (0,), 1, (0,), 0, lambda job: ip("link", "set", "host1", "down"), quick=False),
-    Case("halves, 0 1 | 2 3", (2, 3), 2, (0, 1, 2, 3), -1, lambda job: cut_pairs([0, 1], [2, 3])),
-    Case("one pair, 1 | 2", (2,), 1, (1, 2), -1, lambda job: cut_pairs([1], [2])),
+    Case("halves, 0 1 and 2 3", (2, 3), 2, (0, 1, 2, 3), -1, lambda job: cut_pairs([0, 1], [2, 3])),
+    Case("one pair, 1 and 2", (2,), 1, (1, 2), -1, lambda job: cut_pairs([1], [2])),
     Case("one direction, 1 to 2", (1, 2), 1, (1, 2), -1, lambda job: cut_direction(1, 2)),
     Case("host 2 lost with all on it", (2,), 1, (2,), -1, lambda job: lose_host(job, 2),
          2 * GRACE),  # not over before a launcher that ends the others has waited for them
