@@ -136,7 +136,7 @@ TEST_P(Survivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
   kill(pid_in("pid.2"), SIGSTOP);
   EXPECT_TRUE(err_says("rank 2 was lost at step ")) << err();
   kill(pid_in("pid.2"), SIGCONT);
-  launch.wait();
+  EXPECT_EQ(launch.wait(), 0) << err();
   EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out() << err();
   EXPECT_EQ(out().find("[2] status"), std::string::npos) << out();
   EXPECT_NE(err().find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << err();
