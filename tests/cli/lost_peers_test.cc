@@ -209,7 +209,8 @@ TEST_F(LostPeers, WhatARankStartedHasNothingOfItsAndDoesNotHideItsDeath) {
   kill(pid_in("pid.1"), SIGKILL);
   EXPECT_EQ(launch.wait(), 3) << err();
   EXPECT_NE(err().find("rank 0 lost rank 1: "), std::string::npos) << err();
-  EXPECT_EQ(err().find("nothing was heard of it"), std::string::npos) << err();  // its connection ended with it
+  EXPECT_EQ(err().find("nothing was heard of it"), std::string::npos)
+      << err();  // its connection ended with it
   for (const pid_t pid : left) kill(pid, SIGKILL);
   for (const char* name : {"fds.0", "fds.1"})
     for (const std::string& line : sorted_lines(slurp(path(name)))) {
