@@ -159,6 +159,22 @@ TEST_F(LaunchHosts, ARankThatIsStoppedOnAnotherHostIsNotWaitedForEither) {
       << err();
 }
 
+TEST_F(LaunchHosts, AHostThatNoLongerAnswersIsNotWaitedForEither) {
+  write("hosts", "127.0.0.1 slots=2\n127.0.0.2\n");
+  ranks_do(
+      "echo $$ >pid$TACIT_RANK; epochs=3; [ $TACIT_RANK = 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+      "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 3 --strategy gossip");
+  Running job(folder(), args({"--grace", "0", "--", "./rank"}));
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("ssh_127.0.0.2"), SIGSTOP);
+  kill(pid_in("pid2"), SIGSTOP);
+  EXPECT_EQ(job.wait(), 0) << err();
+  EXPECT_NE(err().find("ranks 0, 1 exited with 0; rank 2 was lost: the connection to host 127.0.0.2 ended"),
+            std::string::npos)
+      << err();
+  EXPECT_TRUE(eventually([&] { return !lives(pid_in("pid2")); }));
+}
+
 TEST_F(LaunchHosts, ALineThatDoesNotEndIsCutAndSaysSo) {
   write("long_ssh",
         "#!/bin/sh\nshift\nhead -c 3000000 /dev/zero | tr '\\0' x; echo; exec sh -c \"exec $*\"\n");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -38,6 +39,7 @@ class RemoteRanks::Node {
       : id(index),
         host(std::move(place.host)),
         share(place.share),
+        patience(loop),
         to(loop, std::move(input), {}),
         notes("[" + host + "] ") {
     for (int rank = share.first; rank < share.first + share.count; ++rank) running.insert(rank);
@@ -46,12 +48,14 @@ class RemoteRanks::Node {
   const int id;
   const std::string host;
   const Share share;
+  asio::steady_timer patience;        // for its condemned ranks
   Output to;                          // its stdin
   LineCutter lines{kLongestMessage};  // of its stdout
   LinePrefixer notes;                 // its stderr, and what a login shell prints
   std::set<int> running;
-  bool there = false;  // has said hello
-  bool cut = false;    // by us
+  std::set<int> condemned;  // ranks that are to be killed
+  bool there = false;       // has said hello
+  bool cut = false;         // by us
 };
 
 RemoteRanks::RemoteRanks(asio::io_context& loop, const Guard& guard, Supervisor& supervisor, RemotePlan plan)
@@ -154,7 +158,20 @@ void RemoteRanks::signal(int number) {
 
 void RemoteRanks::signal(int rank, int number) {
   for (const auto& node : nodes_)
-    if (node->there && node->running.contains(rank)) node->to.write(to_line(SignalOrder{number, rank}));
+    if (node->there && node->running.contains(rank)) {
+      node->to.write(to_line(SignalOrder{number, rank}));
+      if (number == SIGKILL) condemn(*node, rank);
+    }
+}
+
+void RemoteRanks::condemn(Node& node, int rank) {
+  node.condemned.insert(rank);
+  node.patience.expires_after(kForNodesToEnd);
+  node.patience.async_wait([this, &node](boost::system::error_code error) {
+    const bool deaf = std::any_of(node.condemned.begin(), node.condemned.end(),
+                                  [&](int each) { return node.running.contains(each); });
+    if (!error && deaf) connections_.signal(node.id, SIGKILL);
+  });
 }
 
 void RemoteRanks::cut(Node& node) {
