@@ -122,7 +122,7 @@ class Cut : public Netns, public ::testing::WithParamInterface<const char*> {
   static std::string job() {
     const std::string strategy = GetParam();
     return train("--grace 20", "--log-every 1 --lost-after 3 --out run --strategy " + strategy + " --steps " +
-                                   (strategy == "gossip" ? "2000 &" : "60 &"));
+                                   (strategy == "gossip" ? "800 &" : "60 &"));
   }
 };
 
