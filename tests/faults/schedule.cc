@@ -63,6 +63,7 @@ class Trainee {
       worker_.gradient()[i] = worker_.params()[i] - static_cast<float>(me_.rank()) + 0.1F * noise.normal();
     me_.spend_compute(t);
     strategy_->step(worker_);
+    if (me_.control().survives()) (void)me_.control().living();
   }
   void evaluate() {
     strategy_->settle(worker_);
