@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Hundreds, FaultSchedules, ::testing::Range(std::uint64_
 
 TEST(FaultSchedule, GivesTheSameTraceAgain) {
   for (const std::uint64_t seed : {3, 5, 8}) {
-    const Outcome first = run_in_child(draw_schedule(seed));
+    const ScheduleOutcome first = run_in_child(draw_schedule(seed));
     EXPECT_EQ(first.trace_hash.size(), 16U);
     EXPECT_EQ(first.trace_hash, run_in_child(draw_schedule(seed)).trace_hash) << seed;
   }
