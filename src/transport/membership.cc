@@ -179,19 +179,20 @@ void Membership::judge(Orders& orders) {
 
 void Membership::give_up(const Loss& loss, Orders& orders) {
   if (!here(loss.rank)) return;
+  orders.given_up.push_back(accuses(rank_, loss.rank) ? reason(loss.rank) : loss);  // what it knows itself
   leave(loss.rank);
-  orders.given_up.push_back(loss);
 }
 
 Loss Membership::reason(int peer) const {
+  const Edge* best = nullptr;
   for (const Edge& edge : edges_)
-    if (edge.what.accused == peer) {
-      const std::string whom =
-          edge.what.accuser == rank_ ? "" : "rank " + std::to_string(edge.what.accuser) + " says that ";
-      return {peer, whom + "nothing was heard of it for " + seconds(edge.what.silent) +
-                        ": its process is stopped, its machine is down, or the network between is cut"};
-    }
-  return {peer, "it accused ranks that the others hear: its own link is the likely cause"};
+    if (edge.what.accused == peer && (best == nullptr || edge.what.accuser == rank_)) best = &edge;
+  if (best == nullptr)
+    return {peer, "it misses ranks that the others hear: its own machine or link is the likely cause"};
+  const int accuser = best->what.accuser;
+  return {peer, (accuser == rank_ ? "" : "rank " + std::to_string(accuser) + " says that ") +
+                    "nothing was heard of it for " + seconds(best->what.silent) +
+                    ": its process is stopped, its machine is down, or the network between is cut"};
 }
 
 // Why this rank is the one that goes.

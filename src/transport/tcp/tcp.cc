@@ -209,10 +209,12 @@ bool TcpFabric::say_goodbye(const Departure& how) {
 void TcpFabric::leave(const Departure& how) {
   say_goodbye(how);
   const Seconds limit = clock_.now() + kFarewell;
+  // Nobody waits for those that are gone or silent.
   const auto all = [&](auto has) {
     return std::all_of(presence_.begin(), presence_.end(), [&](const auto& presence) {
       const auto peer = static_cast<int>(&presence - presence_.data());
-      return peer == rank() || presence.load() != Presence::kHere || has(*connection(peer));
+      return peer == rank() || presence.load() != Presence::kHere ||
+             clock_.now() - connection(peer)->last_heard() >= options_.lost_after || has(*connection(peer));
     });
   };
   // A peer that has ended itself reads no more; the others shall have all that was sent before we close.
