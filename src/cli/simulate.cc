@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 #include "cli/commands.h"
@@ -11,6 +12,7 @@
 #include "cli/training.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
+#include "tacit/sim/fault_draw.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/cost.h"
 
@@ -36,7 +38,8 @@ int run(const SimulateSettings& s) {
   start_log();
   // In virtual time nothing hangs: where no rank can go on, the simulator says so at once.
   WorldOptions options;
-  options.limits = {kNever, kNever, nullptr};
+  options.limits = {kNever, kNever, [](const std::string& line) { fmt::print(stderr, "tacit: {}\n", line); }};
+  options.lost_after = Seconds(s.lost_after);
   options.survive = !s.cost_only && survives(s.training);
   World world = sim_module().simulated(cluster, s.training.train.seed, std::move(options));
   return s.cost_only ? cost_in(world, s.training, parameters_of(s)) : train_in(world, s.training);
@@ -53,6 +56,10 @@ void add_simulation_options(CLI::App& app, SimulateSettings& s) {
       "Send messages of the right sizes and compute nothing; --model is resnet50, bert-large or gpt2-xl");
   app.add_option("--parameters", s.parameters, "Parameters of the model, for --cost-only");
   app.add_option("--step-time", s.step_time, "Seconds that a gradient takes, in place of the cluster file's");
+  app.add_option("--faults", s.faults,
+                 "Crashes, cuts, stops and late messages by seed, beside those of the cluster file: "
+                 "seed=7,rate=0.5 (per worker and minute),for=10min");
+  app.add_option("--lost-after", s.lost_after, "Seconds of silence after which a worker is lost");
 }
 
 Cluster check(const SimulateSettings& s) {
@@ -73,6 +80,9 @@ Cluster check(const SimulateSettings& s) {
   if (s.cost_only) parameters_of(s);
   Cluster cluster = read_cluster(s.cluster, s.workers);
   sim_module();  // refused here where it is missing
+  if (!(s.lost_after > 0) || !std::isfinite(s.lost_after))
+    throw InvalidConfig("--lost-after is a number of seconds, more than 0");
+  if (!s.faults.empty()) draw_faults(FaultDraw::parse(s.faults), Seconds(s.lost_after), cluster);
   if (!s.step_time) return cluster;
   if (!(*s.step_time >= 0)) throw InvalidConfig("--step-time is a number of seconds, 0 or more");
   cluster.step = Seconds(*s.step_time);
@@ -106,6 +116,8 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   if (s.cost_only) words.emplace_back("--cost-only");
   if (s.parameters) add("--parameters", *s.parameters);
   if (s.step_time) add("--step-time", *s.step_time);
+  if (!s.faults.empty()) add("--faults", s.faults);
+  add("--lost-after", s.lost_after);
   return words;
 }
 

@@ -20,6 +20,8 @@ struct SimulateSettings {
   bool cost_only = false;
   std::optional<std::size_t> parameters;
   std::optional<double> step_time;
+  std::string faults;
+  double lost_after = 10;
 };
 
 // settings must outlive the app.

@@ -57,7 +57,7 @@ void check_cut(const Cut& cut, const Cluster& cluster, const std::string& where)
   check_times(cut.at, cut.until, where);
 }
 
-void check_late(const Late& late, const Cluster& cluster, const std::string& where) {
+void check_late(const LateRule& late, const Cluster& cluster, const std::string& where) {
   for (const int rank : late.from) check_rank(rank, cluster, where);
   for (const int rank : late.to) check_rank(rank, cluster, where);
   check_times(late.at, late.until, where);
@@ -77,7 +77,7 @@ void check_faults(const Cluster& cluster, const std::string& name) {
     check_times(stop.at, stop.until, name + ": a stop");
   }
   for (const Cut& cut : cluster.cuts) check_cut(cut, cluster, name + ": a cut");
-  for (const Late& late : cluster.late)
+  for (const LateRule& late : cluster.late)
     check_late(late, cluster,
                name + (late.delay ? ": a rule for late messages" : ": a rule for lost messages"));
 }

@@ -115,9 +115,9 @@ void require(Table& fault, std::initializer_list<const char*> keys) {
   if (missing) fault.refuse("wants " + all);
 }
 
-Late read_late(Table& rule, bool lost) {
+LateRule read_late(Table& rule, bool lost) {
   lost ? require(rule, {"rate"}) : require(rule, {"delay"});
-  Late late;
+  LateRule late;
   late.from = rule.integers("from");
   late.to = rule.integers("to");
   late.at = rule.time("at", late.at);

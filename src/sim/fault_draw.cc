@@ -80,7 +80,7 @@ class Drawer {
     cluster_.cuts.push_back(std::move(cut));
   }
   void add_late(Seconds at) {
-    Late late;
+    LateRule late;
     if (uniform() < 0.5) late.from = {any_rank()};
     if (uniform() < 0.5) late.to = {any_rank()};
     late.at = at;
@@ -113,7 +113,7 @@ std::string span(Seconds at, Seconds until) {
 }  // namespace
 
 FaultDraw FaultDraw::parse(const std::string& text) {
-  OptionReader options(Spec::parse("--faults:" + text));
+  OptionReader options(Spec::parse("faults:" + text));
   FaultDraw draw;
   draw.seed =
       static_cast<std::uint64_t>(options.integer("seed", 1, 0, std::numeric_limits<std::int64_t>::max()));
@@ -144,7 +144,7 @@ std::string describe_faults(const Cluster& cluster) {
   for (const Cut& c : cluster.cuts)
     add(ranks(c.from) + " cut off from " + ranks(c.to) + (c.both ? "" : " in that direction") +
         span(c.at, c.until));
-  for (const Late& l : cluster.late) {
+  for (const LateRule& l : cluster.late) {
     const std::string share = std::to_string(std::lround(l.rate * 100)) + " % of messages from " +
                               ranks(l.from) + " to " + ranks(l.to) + " ";
     add(share + (l.delay ? "late by " + seconds(*l.delay) : "lost once or more") + span(l.at, l.until));

@@ -19,7 +19,7 @@ bool has(const std::vector<int>& ranks, int rank) {
 bool covers(const Cut& cut, int from, int to) {
   return (has(cut.from, from) && has(cut.to, to)) || (cut.both && has(cut.from, to) && has(cut.to, from));
 }
-bool covers(const Late& late, int from, int to) {
+bool covers(const LateRule& late, int from, int to) {
   return (late.from.empty() || has(late.from, from)) && (late.to.empty() || has(late.to, to));
 }
 
@@ -62,7 +62,7 @@ Seconds FaultPlan::delay(int from, int to, Seconds now) {
   const auto pair = static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(cluster_.workers) +
                     static_cast<std::uint64_t>(to);
   Rng rng(seed_ ^ pair * 0x9E3779B97F4A7C15ULL, from, draws_[pair]++, Rng::Use::kFault);
-  for (const Late& each : cluster_.late) {
+  for (const LateRule& each : cluster_.late) {
     if (now < each.at || now >= each.until || !covers(each, from, to)) continue;
     const int most = each.delay ? 1 : kMostLosses;
     for (int i = 0; i < most && static_cast<double>(rng.uniform()) < each.rate; ++i)

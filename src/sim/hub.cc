@@ -66,9 +66,7 @@ void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
   if (to == from) return deliver(message);
   if (message->tag.lane() == Tag::Lane::kControl) {
     if (!holds_) return deliver(message);
-    return pipes_.control(from, to, [this, message] {
-      if (reads(message->to, message->from)) deliver(message);
-    });
+    return pipes_.control(from, to, [this, message] { deliver(message); });
   }
   ++box(to).under_way[static_cast<std::size_t>(from)];
   holds_ ? pipes_.leave(from, to, [this, message] { carry(message); }) : carry(message);
@@ -83,10 +81,9 @@ void SimFabric::Hub::carry(const std::shared_ptr<sim::Message>& message) {
 }
 
 void SimFabric::Hub::arrive(const std::shared_ptr<sim::Message>& message) {
+  trace(message->from, message->to, message->tag.bits(), message->data.size());
   std::uint32_t& left = box(message->to).under_way[static_cast<std::size_t>(message->from)];
   --left;
-  if (!reads(message->to, message->from)) return;
-  trace(message->from, message->to, message->tag.bits(), message->data.size());
   deliver(message);
   // The last word of a rank that has left: who waits for more does so in vain.
   if (left == 0 && !here(message->to, message->from)) scheduler_.wake_rank(message->to);
@@ -134,6 +131,12 @@ void SimFabric::Hub::tell_departures(int rank, Tag tag) {
 
 void SimFabric::Hub::tell_departure(int gone, int to, Tag tag) {
   deliver(std::make_shared<sim::Message>(gone, to, tag, scheduler_.now(), ConstBytes()));
+}
+
+// What it still sends is as if it had come a moment earlier, but nobody waits for it.
+void SimFabric::Hub::on_loss(int rank, const Loss& loss) {
+  view(rank).given_up[static_cast<std::size_t>(loss.rank)] = true;
+  mark(rank, loss.rank, {true, loss.why});
 }
 
 void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
@@ -189,8 +192,9 @@ bool SimFabric::Hub::hopeless(const MessageWait& what) {
   }
   const int whom = peer == kAnyRank ? known.failed : peer;
   if (whom == kAnyRank) return false;
-  const bool more = reads(rank, whom) && box(rank).under_way[static_cast<std::size_t>(whom)] > 0;
-  return !known.here(whom) && !more;
+  if (known.here(whom)) return false;
+  return known.given_up[static_cast<std::size_t>(whom)] ||
+         box(rank).under_way[static_cast<std::size_t>(whom)] == 0;
 }
 
 void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {

@@ -81,15 +81,14 @@ class SimFabric::Hub : private sim::MembersOwner {
  private:
   // MembersOwner
   void on_goodbye(int rank, int peer, const Departure& how) override { mark(rank, peer, how); }
-  void on_loss(int rank, const Loss& loss) override { mark(rank, loss.rank, {true, loss.why}); }
-  void on_end(int rank, const std::string& why) override { leave(rank, {true, why}); }
+  void on_loss(int rank, const Loss& loss) override;
+  void on_death(int rank, const Loss& loss) override { mark(rank, loss.rank, {true, loss.why}); }
+  void on_end(int rank, const std::string& why) override { leave(rank, {true, why, rank}); }
 
   const sim::View& view(int rank) const { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
   sim::View& view(int rank) { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
   void mark(int rank, int gone, const Departure& how);
   void tell_departure(int gone, int to, Tag tag);
-  // False once the rank has closed its connection to the peer: what is under way to it is lost.
-  bool reads(int rank, int peer) const { return !members_ || members_->hears(rank, peer); }
   void carry(const std::shared_ptr<sim::Message>& message);
   void arrive(const std::shared_ptr<sim::Message>& message);
   void deliver(const std::shared_ptr<sim::Message>& message);

@@ -20,7 +20,6 @@ Members::Members(const Surroundings& around, Seconds lost_after, std::uint64_t s
   for (int rank = 0; rank < size(); ++rank) memberships_.emplace_back(rank, size(), lost_after);
   heard_.assign(ranks, std::vector<Seconds>(ranks));
   unread_.assign(ranks, std::vector<bool>(ranks));
-  hears_.assign(ranks, std::vector<bool>(ranks, true));
   left_.resize(ranks);
   back_.resize(ranks);
 }
@@ -33,8 +32,7 @@ void Members::start() {
 }
 
 void Members::tell(int from, int to, std::function<void()> fn) {
-  around_.pipes.control(from, to, [this, from, to, fn = std::move(fn)] {
-    if (left_[at(to)] || !hears(to, from)) return;
+  around_.pipes.control(from, to, [this, to, fn = std::move(fn)] {
     in_turn([this, to, fn] {
       if (left_[at(to)]) return;
       notice_stop(to);
@@ -130,9 +128,7 @@ void Members::carry_out(int rank, const Membership::Orders& orders) {
     spread(rank, loss, loss.rank);
     for (int peer = 0; peer < size(); ++peer)
       if (peer != rank && memberships_[at(rank)].here(peer)) spread(rank, loss, peer);
-    hears_[at(rank)][at(loss.rank)] = false;
     around_.owner.on_loss(rank, loss);
-    tell(rank, loss.rank, [this, rank, loss] { close(loss.rank, rank, "it closed the connection"); });
   }
   if (!orders.end.empty()) around_.owner.on_end(rank, orders.end);
 }
@@ -143,9 +139,8 @@ void Members::spread(int rank, const Loss& loss, int to) {
 
 // `rank` sees that its connection to the peer is closed.
 void Members::close(int rank, int peer, const std::string& why) {
-  hears_[at(rank)][at(peer)] = false;
   if (!memberships_[at(rank)].here(peer)) return;
-  if (memberships_[at(rank)].close(peer, now())) around_.owner.on_loss(rank, {peer, why});
+  if (memberships_[at(rank)].close(peer, now())) around_.owner.on_death(rank, {peer, why});
 }
 
 void Members::leave(int rank, const Departure& how) {
@@ -153,7 +148,7 @@ void Members::leave(int rank, const Departure& how) {
   left_[at(rank)] = true;
   changed_ = now();
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank && hears(rank, peer))
+    if (peer != rank)
       tell(rank, peer, [this, rank, peer, how] {
         if (!memberships_[at(peer)].here(rank)) return;
         memberships_[at(peer)].leave(rank);
@@ -166,8 +161,7 @@ void Members::die(int rank, const std::string& why) {
   left_[at(rank)] = true;
   changed_ = now();
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank && hears(rank, peer))
-      tell(rank, peer, [this, rank, peer, why] { close(peer, rank, why); });
+    if (peer != rank) tell(rank, peer, [this, rank, peer, why] { close(peer, rank, why); });
 }
 
 }  // namespace tacit::sim

@@ -18,9 +18,10 @@ namespace tacit::sim {
 class MembersOwner {
  public:
   virtual ~MembersOwner() = default;
-  // `rank` reads that a peer has left, finds out that one is lost, or that it must end itself.
+  // `rank` reads that a peer has left, gives one up, sees that one died, or finds out that it must end itself.
   virtual void on_goodbye(int rank, int peer, const Departure& how) = 0;
   virtual void on_loss(int rank, const Loss& loss) = 0;
+  virtual void on_death(int rank, const Loss& loss) = 0;
   virtual void on_end(int rank, const std::string& why) = 0;
 };
 
@@ -44,9 +45,6 @@ class Members {
   void leave(int rank, const Departure& how);
   void die(int rank, const std::string& why);
 
-  // False once a rank has closed its connection to another.
-  bool hears(int rank, int peer) const { return hears_[at(rank)][at(peer)]; }
-
  private:
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
   int size() const { return around_.scheduler.size(); }
@@ -69,7 +67,6 @@ class Members {
   std::vector<Membership> memberships_;
   std::vector<std::vector<Seconds>> heard_;  // by rank and peer: when last
   std::vector<std::vector<bool>> unread_;    // likewise: came while the rank was stopped
-  std::vector<std::vector<bool>> hears_;
   std::vector<bool> left_;
   std::vector<Seconds> back_;  // by rank: when it noticed last that it had been stopped
   Seconds changed_{0};         // when the last rank had something to say

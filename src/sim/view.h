@@ -12,7 +12,7 @@ enum class Presence { kHere, kDone, kFailed };
 
 // What a rank knows of the ranks, itself included.
 struct View {
-  explicit View(std::size_t ranks) : presence(ranks), departures(ranks) {}
+  explicit View(std::size_t ranks) : presence(ranks), departures(ranks), given_up(ranks) {}
 
   bool here(int rank) const { return presence[static_cast<std::size_t>(rank)] == Presence::kHere; }
   bool failing(int rank) const { return presence[static_cast<std::size_t>(rank)] == Presence::kFailed; }
@@ -25,7 +25,8 @@ struct View {
 
   std::vector<Presence> presence;
   std::vector<Departure> departures;
-  int failed = kAnyRank;  // a rank that failed, if one did
+  std::vector<bool> given_up;  // for silence: what is under way from it is not waited for
+  int failed = kAnyRank;       // a rank that failed, if one did
   DepartureNews news{};
 };
 

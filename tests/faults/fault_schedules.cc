@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   std::uint64_t some_finished = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Schedule schedule = draw_schedule(seed);
-    const Outcome outcome = run_in_child(schedule);
+    const ScheduleOutcome outcome = run_in_child(schedule);
     all_finished += outcome.finished == schedule.cluster.workers ? 1 : 0;
     some_finished += outcome.finished > 0 && outcome.finished < schedule.cluster.workers ? 1 : 0;
     bad += outcome.violations.empty() ? 0 : 1;

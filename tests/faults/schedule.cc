@@ -63,6 +63,7 @@ class Trainee {
       worker_.gradient()[i] = worker_.params()[i] - static_cast<float>(me_.rank()) + 0.1F * noise.normal();
     me_.spend_compute(t);
     strategy_->step(worker_);
+    if (me_.control().survives()) (void)me_.control().living();
   }
   void evaluate() {
     strategy_->settle(worker_);
@@ -105,8 +106,8 @@ std::string describe(const Schedule& s) {
          " parameters; faults: " + describe_faults(s.cluster);
 }
 
-Outcome run_schedule(const Schedule& schedule) {
-  Outcome outcome;
+ScheduleOutcome run_schedule(const Schedule& schedule) {
+  ScheduleOutcome outcome;
   WorldOptions options;
   options.limits = {kLimit, kNever, [](const std::string&) {}};
   options.survive = schedule.survives;
@@ -128,7 +129,7 @@ Outcome run_schedule(const Schedule& schedule) {
   return outcome;
 }
 
-Outcome run_in_child(const Schedule& schedule, unsigned limit) {
+ScheduleOutcome run_in_child(const Schedule& schedule, unsigned limit) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw Error("cannot make a pipe");
   std::fflush(nullptr);
@@ -137,7 +138,7 @@ Outcome run_in_child(const Schedule& schedule, unsigned limit) {
   if (child == 0) {
     close(ends[0]);
     alarm(limit);
-    const Outcome outcome = run_schedule(schedule);
+    const ScheduleOutcome outcome = run_schedule(schedule);
     std::string text = outcome.trace_hash + "\n" + std::to_string(outcome.finished) + "\n";
     for (const std::string& each : outcome.violations) text += each + "\n";
     const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -151,7 +152,7 @@ Outcome run_in_child(const Schedule& schedule, unsigned limit) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  Outcome outcome;
+  ScheduleOutcome outcome;
   std::istringstream lines(text);
   std::getline(lines, outcome.trace_hash);
   std::string line;

@@ -23,15 +23,15 @@ inline constexpr Seconds kLostAfter{1};
 Schedule draw_schedule(std::uint64_t seed);
 std::string describe(const Schedule& schedule);
 
-struct Outcome {
+struct ScheduleOutcome {
   std::vector<std::string> violations;
   std::string trace_hash;
   int finished = 0;  // ranks
 };
 
 // Once per process, because SimGrid has one engine.
-Outcome run_schedule(const Schedule& schedule);
+ScheduleOutcome run_schedule(const Schedule& schedule);
 // In a child of this process, which may take so many seconds.
-Outcome run_in_child(const Schedule& schedule, unsigned limit = 60);
+ScheduleOutcome run_in_child(const Schedule& schedule, unsigned limit = 60);
 
 }  // namespace tacit::test

@@ -48,7 +48,7 @@ struct Cluster {
   std::vector<Crash> crashes;
   std::vector<Cut> cuts;
   std::vector<Stop> stops;
-  std::vector<Late> late;
+  std::vector<LateRule> late;
 };
 
 // Reads a cluster file (docs/simulator.md), with another number of workers than it says, if one is given. Throws

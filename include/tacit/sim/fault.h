@@ -31,7 +31,7 @@ struct Stop {
 };
 
 // Messages that take longer than the network says. Those behind them wait, as in TCP.
-struct Late {
+struct LateRule {
   std::vector<int> from;  // empty: all
   std::vector<int> to;    // likewise
   Seconds at{0};

@@ -15,10 +15,9 @@ namespace tacit {
 
 // How a rank ended.
 struct RankEnd {
-  bool crashed = false;                    // as the cluster says, or ended while it was stopped for good
-  std::exception_ptr error;                // null: it finished, unless it crashed
-  std::optional<std::uint64_t> weights{};  // a hash of what it finished with, where that is known
-  std::vector<int> lost{};                 // those that it went on without
+  bool crashed = false;      // as the cluster says, or ended while it was stopped for good
+  std::exception_ptr error;  // null: it finished, unless it crashed
+  std::vector<int> lost{};   // those that it went on without
 };
 
 // What a run was told.

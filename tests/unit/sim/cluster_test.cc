@@ -74,6 +74,71 @@ at = "2min"
   EXPECT_DOUBLE_EQ(c.crashes[0].at.count(), 120);
 }
 
+TEST_F(ClusterFile, SaysWhatGoesWrong) {
+  const Cluster c = read(R"(
+workers = 4
+[[cut]]
+from = [0, 1]
+to = 3
+both = false
+at = "1s"
+until = "2min"
+[[cut]]
+from = 0
+to = 1
+at = "3s"
+[[stop]]
+rank = 2
+at = "5s"
+until = "8s"
+[[late]]
+delay = "300ms"
+[[lost]]
+from = 1
+rate = 0.01
+until = "1min"
+)");
+  ASSERT_EQ(c.cuts.size(), 2U);
+  EXPECT_EQ(c.cuts[0].from, (std::vector<int>{0, 1}));
+  EXPECT_EQ(c.cuts[0].to, std::vector<int>{3});
+  EXPECT_FALSE(c.cuts[0].both);
+  EXPECT_EQ(c.cuts[0].until, Seconds(120));
+  EXPECT_TRUE(c.cuts[1].both);
+  EXPECT_EQ(c.cuts[1].until, kNever);
+  ASSERT_EQ(c.stops.size(), 1U);
+  EXPECT_EQ(c.stops[0].until, Seconds(8));
+  ASSERT_EQ(c.late.size(), 2U);
+  EXPECT_EQ(c.late[0].delay, Seconds(0.3));
+  EXPECT_EQ(c.late[0].rate, 1);
+  EXPECT_FALSE(c.late[1].delay.has_value());
+  EXPECT_EQ(c.late[1].from, std::vector<int>{1});
+  EXPECT_EQ(c.late[1].rate, 0.01);
+}
+
+TEST_F(ClusterFile, RefusesFaultsThatCannotBe) {
+  const std::string two = "workers = 2\n";
+  expect_refusal(two + "[[cut]]\nfrom = 0\nat = \"1s\"\n", {"cut", "wants from and to and at"});
+  expect_refusal(two + "[[cut]]\nfrom = 0\nto = 2\nat = \"1s\"\n", {"a cut", "rank 2"});
+  expect_refusal(two + "[[cut]]\nfrom = [0, 1]\nto = 1\nat = \"1s\"\n", {"rank 1 on both sides"});
+  expect_refusal(two + "[[cut]]\nfrom = []\nto = 1\nat = \"1s\"\n", {"ranks in `from`"});
+  expect_refusal(two + "[[cut]]\nfrom = 0\nto = 1\nat = \"1s\"\nboth = 1\n", {"cut.both", "true or false"});
+  expect_refusal(two + "[[stop]]\nrank = 0\nat = \"2s\"\nuntil = \"1s\"\n", {"a stop", "`until` after `at`"});
+  expect_refusal(two + "[[stop]]\nrank = 7\nat = \"2s\"\n", {"a stop", "rank 7"});
+  expect_refusal(two + "[[late]]\nrate = 0.5\n", {"late", "wants delay"});
+  expect_refusal(two + "[[late]]\ndelay = \"0s\"\n", {"late messages", "more than 0 s"});
+  expect_refusal(two + "[[lost]]\nrate = 2\n", {"lost messages", "share of messages"});
+  expect_refusal(two + "[[lost]]\nrate = 0.1\ndelay = \"1s\"\n", {"delay"});
+}
+
+TEST_F(ClusterFile, RefusesWhatIsTooDeep) {
+  expect_refusal("x = " + std::string(100'000, '[') + "\n", {"inside each other", "64"});
+  expect_refusal("x = " + std::string(200'000, '{') + "\n", {"inside each other"});
+  std::string name = "a";
+  for (int i = 0; i < 100'000; ++i) name += ".a";
+  expect_refusal(name + " = 1\n", {"inside each other"});
+  EXPECT_EQ(read("workers = 1 # " + std::string(100, '[') + "\n[network]\npreset = \"flat\"\n").workers, 1);
+}
+
 TEST_F(ClusterFile, AFatTreeHasRacksWithUplinks) {
   const Cluster c = read(
       "workers = 10\n[network]\npreset = \"fat-tree\"\nbandwidth = \"8Gbps\"\nrack = 4\noversubscription = "

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Whatever goes wrong, and when: the laws of tacit/sim/verdict.h. `fault_schedules FIRST LAST` runs more of them.
+#include <gtest/gtest.h>
+
+#include "faults/schedule.h"
+
+namespace tacit::test {
+namespace {
+
+void expect_lawful(std::uint64_t seed) {
+  const Schedule schedule = draw_schedule(seed);
+  for (const std::string& each : run_in_child(schedule).violations)
+    ADD_FAILURE() << describe(schedule) << "\n" << each;
+}
+
+// In hundreds, so that CTest can run several at once.
+class FaultSchedules : public ::testing::TestWithParam<std::uint64_t> {};
+TEST_P(FaultSchedules, KeepTheLaws) {
+  for (std::uint64_t seed = 100 * GetParam(); seed < 100 * (GetParam() + 1); ++seed) expect_lawful(seed);
+}
+INSTANTIATE_TEST_SUITE_P(Hundreds, FaultSchedules, ::testing::Range(std::uint64_t{0}, std::uint64_t{4}));
+
+TEST(FaultSchedule, GivesTheSameTraceAgain) {
+  for (const std::uint64_t seed : {3, 5, 8}) {
+    const ScheduleOutcome first = run_in_child(draw_schedule(seed));
+    EXPECT_EQ(first.trace_hash.size(), 16U);
+    EXPECT_EQ(first.trace_hash, run_in_child(draw_schedule(seed)).trace_hash) << seed;
+  }
+}
+
+// Seeds that found something.
+TEST(FaultSchedule, OfARankThatIsStoppedForGoodWithAnAlarmSetEnds) { expect_lawful(28); }
+TEST(FaultSchedule, WithMessagesUnderWayToARankThatGaveTheirSenderUpEnds) {
+  for (const std::uint64_t seed : {158, 286, 497}) expect_lawful(seed);
+}
+TEST(FaultSchedule, WithACrashWhoseLastMessagesAreLateIsNoSilence) { expect_lawful(993); }
+TEST(FaultSchedule, WithACrashSoonAfterAShortStopIsNoSilence) {
+  for (const std::uint64_t seed : {1556, 3389, 3704}) expect_lawful(seed);
+}
+
+}  // namespace
+}  // namespace tacit::test
