@@ -36,8 +36,9 @@ struct Asked {
 // The part of the TCP fabric that owns a connection, without its threads.
 class Rank final : public ConnectionOwner {
  public:
-  explicit Rank(std::shared_ptr<Stream> stream)
-      : stream_(std::move(stream)),
+  explicit Rank(Loopback::Pair& pair)
+      : stream_(std::move(pair.stream)),
+        descriptor_(pair.descriptor),
         connection_(std::make_unique<Connection>(*this, inbox_, ledger_, kPeer, stream_)),
         offers_(std::make_unique<Offers>(kPeer, *connection_, inbox_, ledger_, *this, [] {})) {}
   ~Rank() override {
@@ -52,7 +53,7 @@ class Rank final : public ConnectionOwner {
     while (!lost_ && stream_->bytes_in() < total) {
       const std::uint64_t before = stream_->bytes_in();
       connection_->advance(nullptr);
-      if (!lost_ && stream_->bytes_in() == before) Loopback::wait_readable(*stream_);
+      if (!lost_ && stream_->bytes_in() == before) Loopback::wait_readable(descriptor_);
     }
   }
 
@@ -190,6 +191,7 @@ class Rank final : public ConnectionOwner {
   }
 
   const std::shared_ptr<Stream> stream_;
+  const int descriptor_;
   Ledger ledger_{2, 0};
   Inbox inbox_{0, ledger_, *this};
   // Of their own memory and in this order, as in the fabric, so that the address sanitizer sees who outlives whom.
@@ -276,7 +278,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Loopback::Pair pair = loopback.connect(input.same_machine);
   {
     const SmallMachine machine;
-    Rank rank(std::move(pair.stream));
+    Rank rank(pair);
     play(input, rank, pair.peer);
     TACIT_CHECK(input.same_machine || machine.reads() == 0, "memory of another machine is not read");
   }

@@ -160,7 +160,7 @@ void Connection::read_some(const std::atomic<bool>* own, Found& found) {
 
 // The others had their turn. It waits for the lock, because nobody else may come for what TLS holds.
 void Connection::look_again() {
-  boost::asio::post(stream_->socket().get_executor(), [this] {
+  boost::asio::post(stream_->executor(), [this] {
     Found found;
     {
       const MutexLock lock(read_mutex_);
@@ -353,20 +353,20 @@ void Connection::shut_down() {
   writing_.store(false);
 }
 
-// --- the socket tells when it is ready
+// --- the stream tells when it is ready
 
 void Connection::arm_read() {
   const MutexLock lock(arm_mutex_);
-  stream_->socket().async_wait(Stream::Socket::wait_read, [this](const boost::system::error_code& error) {
-    if (!error) on_readable();
+  stream_->wait(Stream::Ready::kRead, [this](bool ready) {
+    if (ready) on_readable();
   });
 }
 
 void Connection::arm_write() {
   const MutexLock lock(arm_mutex_);
   if (std::exchange(write_armed_, true)) return;
-  stream_->socket().async_wait(Stream::Socket::wait_write, [this](const boost::system::error_code& error) {
-    if (!error) on_writable();
+  stream_->wait(Stream::Ready::kWrite, [this](bool ready) {
+    if (ready) on_writable();
   });
 }
 

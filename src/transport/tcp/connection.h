@@ -37,7 +37,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Begins to look after the socket whenever the io_context runs.
+  // Begins to look after the stream whenever the io_context runs.
   void start();
 
   Request send(Tag tag, ConstBytes data);
@@ -110,7 +110,7 @@ class Connection {
   std::uint64_t counted_out_ TACIT_GUARDED_BY(write_mutex_) = 0;
   std::atomic<bool> writing_{false};  // queue_ or the stream has something left
 
-  Mutex arm_mutex_;  // Asio's sockets take one caller at a time
+  Mutex arm_mutex_;  // streams take one caller at a time
   bool write_armed_ TACIT_GUARDED_BY(arm_mutex_) = false;
 };
 

@@ -85,10 +85,9 @@ void Reception::advance(const std::shared_ptr<Guest>& guest) {
   } catch (const boost::system::system_error& error) {
     return send_away(guest, error.what());
   }
-  guest->stream->socket().async_wait(Stream::Socket::wait_read,
-                                     [this, here = here_, guest](const boost::system::error_code& error) {
-                                       if (*here && !error) advance(guest);
-                                     });
+  guest->stream->wait(Stream::Ready::kRead, [this, here = here_, guest](bool ready) {
+    if (*here && ready) advance(guest);
+  });
 }
 
 // True once the guest is in; throws where it may not be.
@@ -115,7 +114,7 @@ void Reception::admit(Guest& guest) {
   if (settings_.answer_at_once)
     write_frame(io_, *guest.stream, FrameType::kWelcome, encode(Welcome{lobby_.host(), {}}),
                 RealClock().now() + Seconds(kGuestLimit));
-  lobby_.enter(hello, guest.stream->socket().remote_endpoint().address().to_string());
+  lobby_.enter(hello, guest.stream->remote().address().to_string());
   seated_[hello.rank] = guest.stream;
   if (!settings_.answer_at_once) watch(hello.rank);
 }
@@ -123,16 +122,15 @@ void Reception::admit(Guest& guest) {
 // A rank that leaves before all have met may come again. Until it is answered it has nothing to say.
 void Reception::watch(int rank) {
   const std::shared_ptr<Stream> stream = seated_.at(rank);
-  stream->socket().async_wait(Stream::Socket::wait_read,
-                              [this, here = here_, rank, stream](const boost::system::error_code& error) {
-                                if (!*here || error) return;
-                                const auto found = seated_.find(rank);
-                                if (found == seated_.end() || found->second != stream) return;
-                                seated_.erase(found);
-                                lobby_.leave(rank);
-                                settings_.report("rank " + std::to_string(lobby_.host()) + ": rank " +
-                                                 std::to_string(rank) + " left before all had met");
-                              });
+  stream->wait(Stream::Ready::kRead, [this, here = here_, rank, stream](bool ready) {
+    if (!*here || !ready) return;
+    const auto found = seated_.find(rank);
+    if (found == seated_.end() || found->second != stream) return;
+    seated_.erase(found);
+    lobby_.leave(rank);
+    settings_.report("rank " + std::to_string(lobby_.host()) + ": rank " + std::to_string(rank) +
+                     " left before all had met");
+  });
 }
 
 void Reception::send_away(const std::shared_ptr<Guest>& guest, const std::string& reason) {
@@ -149,8 +147,7 @@ void Reception::send_away(const std::shared_ptr<Guest>& guest, const std::string
     (void)guest->stream->write(parts, count);
   }
   guest->stream->finish_writing();
-  boost::system::error_code ignored;
-  guest->stream->socket().close(ignored);
+  guest->stream->close();
   accept_next();
 }
 
@@ -159,14 +156,14 @@ bool Reception::receive_all(Deadline deadline) {
 }
 
 void Reception::welcome(const Welcome& answer, Deadline deadline) {
-  for (const auto& [rank, stream] : seated_) stream->socket().cancel();  // ends the watches
+  for (const auto& [rank, stream] : seated_) stream->cancel();  // ends the watches
   for (const auto& [rank, stream] : seated_)
     write_frame(io_, *stream, FrameType::kWelcome, encode(answer), deadline);
 }
 
 void Reception::refuse_all(const std::string& reason, Deadline deadline) {
   for (const auto& [rank, stream] : seated_) {
-    stream->socket().cancel();
+    stream->cancel();
     try {
       write_frame(io_, *stream, FrameType::kRefusal, encode_refusal(reason), deadline);
       stream->finish_writing();

@@ -3,10 +3,8 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "tacit/core/error.h"
@@ -85,9 +83,9 @@ SSL_SESSION* TlsContext::make_session(SSL* ssl) const {
   return session;
 }
 
-const BIO_METHOD* TlsSession::socket_method() {
+const BIO_METHOD* TlsSession::wire_method() {
   static const BIO_METHOD* const shared = [] {
-    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "tacit socket");
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "tacit wire");
     BIO_meth_set_write(method, bio_write);
     BIO_meth_set_read(method, bio_read);
     BIO_meth_set_ctrl(method, bio_control);
@@ -96,9 +94,9 @@ const BIO_METHOD* TlsSession::socket_method() {
   return shared;
 }
 
-TlsSession::TlsSession(const TlsContext& context, int socket, bool server)
-    : socket_(socket), ssl_(SSL_new(context.get())) {
-  BIO* bio = BIO_new(socket_method());
+TlsSession::TlsSession(const TlsContext& context, Wire& wire, bool server)
+    : wire_(wire), ssl_(SSL_new(context.get())) {
+  BIO* bio = BIO_new(wire_method());
   TACIT_CHECK(ssl_ != nullptr && bio != nullptr, last_error());
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
@@ -124,19 +122,21 @@ int TlsSession::bio_write(BIO* bio, const char* data, int count) {
 int TlsSession::bio_read(BIO* bio, char* into, int count) {
   auto& self = *static_cast<TlsSession*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
-  const ssize_t got = ::recv(self.socket_, into, static_cast<std::size_t>(count), MSG_DONTWAIT);
-  if (got > 0) {
-    self.bytes_in_ += static_cast<std::uint64_t>(got);
-    return static_cast<int>(got);
-  }
-  if (got == 0) {
-    self.ended_ = true;
-    return 0;
-  }
-  if (errno == EAGAIN || errno == EINTR) {
-    BIO_set_retry_read(bio);
-  } else {
-    self.why_ = std::strerror(errno);
+  std::size_t got = 0;
+  const Bytes room(reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(count));
+  switch (self.wire_.read(room, {}, got)) {
+    case Result::kDone:
+      self.bytes_in_ += got;
+      return static_cast<int>(got);
+    case Result::kClosed:
+      self.ended_ = true;
+      return 0;
+    case Result::kAgain:
+      BIO_set_retry_read(bio);
+      return -1;
+    case Result::kFailed:
+      self.why_ = self.wire_.read_why();
+      return -1;
   }
   return -1;
 }
@@ -196,15 +196,14 @@ TlsSession::Result TlsSession::write(ConstBytes data, std::size_t& count) {
 
 TlsSession::Result TlsSession::flush() {
   while (out_begin_ < out_end_) {
-    const ssize_t sent =
-        ::send(socket_, &out_[out_begin_], out_end_ - out_begin_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN) return Result::kAgain;
-      why_ = std::strerror(errno);
-      return Result::kFailed;
-    }
-    out_begin_ += static_cast<std::size_t>(sent);
+    const std::array<ConstBytes, 1> rest{
+        std::as_bytes(std::span(out_).subspan(out_begin_, out_end_ - out_begin_))};
+    std::size_t sent = 0;
+    const Result result = wire_.write(rest, sent);
+    out_begin_ += sent;
+    if (result == Result::kDone) continue;
+    if (result != Result::kAgain) why_ = wire_.write_why();
+    return result;
   }
   out_begin_ = out_end_ = 0;
   return Result::kDone;
