@@ -124,4 +124,22 @@ std::uint64_t Stream::bytes_out() const {
   return tls_->bytes_out();
 }
 
+std::uint64_t Stream::overhead_in() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->overhead_in();
+}
+
+std::uint64_t Stream::overhead_out() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->overhead_out();
+}
+
+std::uint64_t Stream::key_updates() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->key_updates();
+}
+
 }  // namespace tacit

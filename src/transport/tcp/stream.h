@@ -57,6 +57,10 @@ class Stream {
   // Of everything so far, with what TLS adds.
   std::uint64_t bytes_in() const;
   std::uint64_t bytes_out() const;
+  // What TLS has added to what was read and written; none where it is plain.
+  std::uint64_t overhead_in() const;
+  std::uint64_t overhead_out() const;
+  std::uint64_t key_updates() const;  // of what we write; none where it is plain
 
  private:
   Result write_tls(std::span<const ConstBytes> parts, std::size_t& count) TACIT_REQUIRES(mutex_);
