@@ -340,7 +340,7 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 
 // --- beside the ranks
 
-void TcpFabric::keep_house(const std::stop_token& token) {
+void TcpFabric::keep_house(const std::stop_token& token) try {
   Seconds next = clock_.now() + beat_;
   Seconds slept_from = clock_.now();
   Seconds away = -kNever;  // when we last could not have heard anybody: the machine slept, or we were stopped
@@ -359,6 +359,8 @@ void TcpFabric::keep_house(const std::stop_token& token) {
     report_chain(now);
     look_after_peers(now, now - away >= options_.lost_after);
   }
+} catch (const std::exception&) {
+  fail(std::current_exception());
 }
 
 void TcpFabric::look_after_peers(Seconds now, bool judge) {
