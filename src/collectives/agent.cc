@@ -129,7 +129,7 @@ class Caller::Sending {
       : header_{.body_bytes = to.call.body.size(),
                 .step = to.call.step,
                 .method = to.call.method,
-                .ticket = caller.next_ticket_.fetch_add(1),
+                .ticket = caller.next_ticket_.fetch_add(2),
                 .kind = kind} {
     Endpoint& endpoint = caller.endpoint_;
     const Tag::Lane lane = caller.lane_;

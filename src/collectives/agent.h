@@ -12,13 +12,16 @@
 
 namespace tacit {
 
-// The calling side. Two on one lane need tickets that are far apart, because a reply carries only its ticket.
+// The calling side. A reply carries only its ticket, so two on one lane take turns with the numbers: one has the even
+// tickets, the other the odd ones. They begin again after 2^31 calls, which does no harm: by then the first has ended.
 //
 // Threads  any.
 class Caller {
  public:
-  Caller(Endpoint& endpoint, Tag::Lane lane, std::uint32_t first_ticket = 0)
-      : endpoint_(endpoint), lane_(lane), next_ticket_(first_ticket) {}
+  enum class Tickets : std::uint32_t { kEven, kOdd };
+  // `calls` have been made already: for tests.
+  Caller(Endpoint& endpoint, Tag::Lane lane, Tickets tickets = Tickets::kEven, std::uint32_t calls = 0)
+      : endpoint_(endpoint), lane_(lane), next_ticket_(2 * calls + static_cast<std::uint32_t>(tickets)) {}
   // See Comm.
   void post_all(std::uint32_t service, std::span<const Addressed> posts);
   void call_all(std::uint32_t service, std::span<const Addressed> calls);

@@ -16,9 +16,6 @@ namespace {
 constexpr std::uint32_t kAsk = 0xFF000000;
 constexpr std::uint32_t kResult = 0xFF000001;
 
-// The Comm beside it has those from 0.
-constexpr std::uint32_t kFirstTicket = 0x80000000;
-
 FloatView floats(std::vector<std::byte>& bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
@@ -28,7 +25,7 @@ FloatView floats(std::vector<std::byte>& bytes) {
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
     : endpoint_(endpoint),
       tasks_(tasks),
-      caller_(endpoint, lane, kFirstTicket),
+      caller_(endpoint, lane, Caller::Tickets::kOdd),
       monitor_(tasks.make_monitor()),
       letters_(tasks) {
   const auto on_departure = [this](int) { settle(); };

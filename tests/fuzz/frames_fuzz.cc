@@ -63,8 +63,9 @@ class SomeMemory final : public PeerMemory {
 // The part of the TCP fabric that owns a connection, without its threads.
 class Rank final : public ConnectionOwner {
  public:
-  Rank(std::shared_ptr<Stream> stream, std::unique_ptr<PeerMemory> memory)
-      : stream_(std::move(stream)),
+  Rank(Loopback::Pair& pair, std::unique_ptr<PeerMemory> memory)
+      : stream_(std::move(pair.stream)),
+        descriptor_(pair.descriptor),
         connection_(std::make_unique<Connection>(*this, inbox_, ledger_, kPeer, stream_)),
         offers_(std::make_unique<Offers>(kPeer, *connection_, Offers::Rank{inbox_, ledger_, *this, [] {}},
                                          std::move(memory))) {
@@ -82,7 +83,7 @@ class Rank final : public ConnectionOwner {
     while (!lost_ && stream_->bytes_in() < total) {
       const std::uint64_t before = stream_->bytes_in();
       connection_->advance(nullptr);
-      if (!lost_ && stream_->bytes_in() == before) Loopback::wait_readable(*stream_);
+      if (!lost_ && stream_->bytes_in() == before) Loopback::wait_readable(descriptor_);
     }
   }
 
@@ -228,6 +229,7 @@ class Rank final : public ConnectionOwner {
   }
 
   const std::shared_ptr<Stream> stream_;
+  const int descriptor_;
   Ledger ledger_{2, 0};
   Inbox inbox_{0, ledger_, *this};
   // Of their own memory and in this order, as in the fabric, so that the address sanitizer sees who outlives whom.
@@ -314,7 +316,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Loopback::Pair pair = loopback.connect();
   {
     const SmallMachine machine;
-    Rank rank(std::move(pair.stream), input.tries_memory ? std::make_unique<SomeMemory>() : nullptr);
+    Rank rank(pair, input.tries_memory ? std::make_unique<SomeMemory>() : nullptr);
     play(input, rank, pair.peer);
   }
   check_frames(pair.peer.receive());

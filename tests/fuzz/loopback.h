@@ -77,19 +77,22 @@ class Loopback {
   struct Pair {
     std::shared_ptr<Stream> stream;
     Peer peer;
+    int descriptor;  // the stream's
   };
 
   Pair connect() {
     const AlarmLater alarm_later;
     tcp::socket peer(io_, tcp::v4());
     peer.connect(acceptor_.local_endpoint());
-    auto stream = std::make_shared<Stream>(acceptor_.accept(), nullptr, Stream::Role::kServer);
-    return {std::move(stream), Peer(std::move(peer))};
+    tcp::socket accepted = acceptor_.accept();
+    const int descriptor = accepted.native_handle();
+    auto stream = std::make_shared<Stream>(std::move(accepted), nullptr, Stream::Role::kServer);
+    return {std::move(stream), Peer(std::move(peer)), descriptor};
   }
 
   // Waits until there is something to read, the end included.
-  static void wait_readable(Stream& stream) {
-    pollfd entry{stream.socket().native_handle(), POLLIN, 0};
+  static void wait_readable(int descriptor) {
+    pollfd entry{descriptor, POLLIN, 0};
     ::poll(&entry, 1, -1);
   }
 

@@ -56,7 +56,7 @@ class Caller {
     FrameReader reader(most);
     while (!reader.advance(*pair_.stream)) {
       if (unread() > 0) {
-        Loopback::wait_readable(*pair_.stream);
+        Loopback::wait_readable(pair_.descriptor);
       } else if (!send_piece()) {
         return std::nullopt;
       }
@@ -73,7 +73,7 @@ class Caller {
     while (unread() > 0) {
       std::size_t count = 0;
       if (pair_.stream->read(rest, {}, count) == Stream::Result::kAgain)
-        Loopback::wait_readable(*pair_.stream);
+        Loopback::wait_readable(pair_.descriptor);
     }
     return !hung_up_;
   }
@@ -93,7 +93,7 @@ class Caller {
     }
     if (!stage_.hangs_up || std::exchange(hung_up_, true)) return false;
     pair_.peer.hang_up();
-    Loopback::wait_readable(*pair_.stream);
+    Loopback::wait_readable(pair_.descriptor);
     return true;
   }
 

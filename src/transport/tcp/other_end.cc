@@ -138,11 +138,10 @@ std::string name_of(uid_t user) {
 
 }  // namespace
 
-std::optional<SocketEnds> ends_of(const tcp::socket& socket) {
-  boost::system::error_code error;
-  SocketEnds ends{socket.local_endpoint(error), {}};
-  if (!error) ends.there = socket.remote_endpoint(error);
-  return error ? std::nullopt : std::optional(ends);
+std::optional<SocketEnds> ends_of(const Stream& stream) try {
+  return SocketEnds{stream.local(), stream.remote()};
+} catch (const boost::system::system_error&) {
+  return std::nullopt;
 }
 
 std::optional<OtherEnd> find_other_end(const SocketEnds& ends) {

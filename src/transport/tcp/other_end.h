@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "transport/tcp/stream.h"
+
 namespace tacit {
 
 // A connection as this side sees it.
@@ -18,7 +20,7 @@ struct SocketEnds {
 };
 
 // Nothing where it is not connected any more.
-std::optional<SocketEnds> ends_of(const boost::asio::ip::tcp::socket& socket);
+std::optional<SocketEnds> ends_of(const Stream& stream);
 
 struct OtherEnd {
   uid_t user;

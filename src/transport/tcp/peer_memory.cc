@@ -122,7 +122,7 @@ class ProcessMemory final : public PeerMemory {
 
 std::unique_ptr<PeerMemory> reach_memory(const TcpOptions& options, Stream& stream) {
   if (!options.key || !options.share_memory || !stream.same_machine()) return nullptr;
-  const std::optional<SocketEnds> ends = ends_of(stream.socket());
+  const std::optional<SocketEnds> ends = ends_of(stream);
   return ends ? std::make_unique<ProcessMemory>(*ends) : nullptr;
 }
 

@@ -29,11 +29,6 @@ bool out_of_descriptors(const boost::system::error_code& error) {
          error == boost::asio::error::no_buffer_space || error == boost::asio::error::no_memory;
 }
 
-bool has_said_more(tcp::socket& socket) {
-  boost::system::error_code error;
-  return socket.available(error) > 0 && !error;
-}
-
 }  // namespace
 
 struct Reception::Guest {
@@ -132,9 +127,7 @@ std::vector<std::shared_ptr<Reception::Guest>> Reception::all_unproven(const boo
   std::vector<std::shared_ptr<Guest>> crowd;
   for (const auto& [number, guest] : guests_)
     if (unproven(*guest) && (from == nullptr || guest->from.address() == *from)) crowd.push_back(guest);
-  std::erase_if(crowd, [&](const auto& guest) {
-    return has_said_more(guest->stream->socket()) && (!hear(guest) || !unproven(*guest));
-  });
+  std::erase_if(crowd, [&](const auto& guest) { return !hear(guest) || !unproven(*guest); });
   return crowd;
 }
 
@@ -160,7 +153,7 @@ void Reception::greet(tcp::socket socket, const tcp::endpoint& from) {
   guests_[guest->number] = guest;
   if (settings_.tls == nullptr) {
     guest->shaken = true;
-    const auto ends = ends_of(guest->stream->socket());
+    const auto ends = ends_of(*guest->stream);
     const std::string foreign = ends ? foreign_user(*ends) : "it has hung up";
     if (!foreign.empty()) return send_away(guest, foreign);
   }
@@ -173,10 +166,9 @@ void Reception::greet(tcp::socket socket, const tcp::endpoint& from) {
 
 void Reception::advance(const std::shared_ptr<Guest>& guest) {
   if (!hear(guest)) return;
-  guest->stream->socket().async_wait(Stream::Socket::wait_read,
-                                     [this, here = here_, guest](const boost::system::error_code& error) {
-                                       if (*here && !error) advance(guest);
-                                     });
+  guest->stream->wait(Stream::Ready::kRead, [this, here = here_, guest](bool ready) {
+    if (*here && ready) advance(guest);
+  });
 }
 
 // Whether it is still a guest: neither in nor sent away.
@@ -219,7 +211,7 @@ void Reception::admit(Guest& guest) {
   if (settings_.answer_at_once)
     write_frame(io_, *guest.stream, FrameType::kWelcome, encode(Welcome{lobby_.host(), {}}),
                 RealClock().now() + Seconds(kGuestLimit));
-  lobby_.enter(hello, guest.stream->socket().remote_endpoint().address().to_string());
+  lobby_.enter(hello, guest.stream->remote().address().to_string());
   seated_[hello.rank] = guest.stream;
   if (!settings_.answer_at_once) watch(hello.rank);
 }
@@ -227,15 +219,14 @@ void Reception::admit(Guest& guest) {
 // A rank that leaves before all have met may come again. Until it is answered it has nothing to say.
 void Reception::watch(int rank) {
   const std::shared_ptr<Stream> stream = seated_.at(rank);
-  stream->socket().async_wait(
-      Stream::Socket::wait_read, [this, here = here_, rank, stream](const boost::system::error_code& error) {
-        if (!*here || error) return;
-        const auto found = seated_.find(rank);
-        if (found == seated_.end() || found->second != stream) return;
-        seated_.erase(found);
-        lobby_.leave(rank);
-        settings_.report(me() + ": rank " + std::to_string(rank) + " left before all had met");
-      });
+  stream->wait(Stream::Ready::kRead, [this, here = here_, rank, stream](bool ready) {
+    if (!*here || !ready) return;
+    const auto found = seated_.find(rank);
+    if (found == seated_.end() || found->second != stream) return;
+    seated_.erase(found);
+    lobby_.leave(rank);
+    settings_.report(me() + ": rank " + std::to_string(rank) + " left before all had met");
+  });
 }
 
 void Reception::send_away(const std::shared_ptr<Guest>& guest, const std::string& reason) {
@@ -256,8 +247,7 @@ bool Reception::dismiss(Guest& guest, const std::string& reason) {
     (void)guest.stream->write(parts, count);
   }
   guest.stream->finish_writing();
-  boost::system::error_code ignored;
-  guest.stream->socket().close(ignored);
+  guest.stream->close();
   accept_next();
   return true;
 }
@@ -267,14 +257,14 @@ bool Reception::receive_all(Deadline deadline) {
 }
 
 void Reception::welcome(const Welcome& answer, Deadline deadline) {
-  for (const auto& [rank, stream] : seated_) stream->socket().cancel();  // ends the watches
+  for (const auto& [rank, stream] : seated_) stream->cancel();  // ends the watches
   for (const auto& [rank, stream] : seated_)
     write_frame(io_, *stream, FrameType::kWelcome, encode(answer), deadline);
 }
 
 void Reception::refuse_all(const std::string& reason, Deadline deadline) {
   for (const auto& [rank, stream] : seated_) {
-    stream->socket().cancel();
+    stream->cancel();
     try {
       write_frame(io_, *stream, FrameType::kRefusal, encode_refusal(reason), deadline);
       stream->finish_writing();

@@ -117,8 +117,7 @@ Welcome Meeting::roster(Reception& reception) const {
   std::string our_host;
   for (const auto& [rank, address] : reception.lobby().guests()) {
     const auto remote = boost::asio::ip::make_address(address.host);
-    if (!remote.is_loopback())
-      our_host = reception.stream_of(rank).socket().local_endpoint().address().to_string();
+    if (!remote.is_loopback()) our_host = reception.stream_of(rank).local().address().to_string();
   }
   for (const auto& [rank, address] : reception.lobby().guests()) {
     const bool local = boost::asio::ip::make_address(address.host).is_loopback();
@@ -208,9 +207,8 @@ void Meeting::shake(Stream& stream, int peer) {
 
 // Says who we are and hears whether we may come in.
 Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
-  const std::string them = "rank " + std::to_string(peer) + " at " +
-                           stream.socket().remote_endpoint().address().to_string() + " port " +
-                           std::to_string(stream.socket().remote_endpoint().port());
+  const std::string them = "rank " + std::to_string(peer) + " at " + stream.remote().address().to_string() +
+                           " port " + std::to_string(stream.remote().port());
   try {
     write_frame(io_, stream, FrameType::kHello,
                 encode(Hello{options_.rank, options_.size, options_.job, port}), deadline_);
@@ -235,7 +233,7 @@ Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
 
 // Asked once it has let us in: before it answers, nobody but the kernel may have accepted our connection.
 void Meeting::require_same_user(Stream& stream, const std::string& them) const {
-  const auto ends = ends_of(stream.socket());
+  const auto ends = ends_of(stream);
   if (tls_ != nullptr || !ends) return;
   const std::string foreign = foreign_user(*ends);
   if (!foreign.empty()) throw Mismatch(me() + " does not talk to " + them + ": " + foreign);
@@ -262,7 +260,7 @@ Meeting::Entry Meeting::enter(const MeetingPoint& point, int peer, const PortFor
 }
 
 tcp::acceptor Meeting::listen_for_peers(Stream& to_host) const {
-  const auto local = to_host.socket().local_endpoint().address();
+  const auto local = to_host.local().address();
   if (!options_.key && !options_.insecure_plaintext) return listen_at(io_, {local, 0});
   return listen_at(io_, {local.is_v6() ? tcp::v6() : tcp::v4(), 0});
 }
