@@ -112,7 +112,6 @@ class ScheduledRank final : public ConnectionOwner {
   boost::asio::io_context io_;
   Ledger ledger_;
   Inbox inbox_{rank_, ledger_, *this};
-  const std::array<std::byte, 16> token_{std::byte{1}, std::byte{2}, std::byte{3}};
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Offers>> offers_;
   std::vector<std::uint64_t> bytes_before_;  // what the handshake sent

@@ -53,6 +53,8 @@ class Connection {
 
   bool idle() const { return !writing_.load(); }  // nothing is queued
   std::size_t copied();                           // bytes of messages in the queue whose senders have gone on
+  // The peer was given up: messages to it go nowhere, and what it must be told still does.
+  void retire() { retired_.store(true); }
   void finish_writing();
   bool all_arrived() const { return !open_.load() || stream_->all_arrived(); }
   void shut_down();
@@ -99,6 +101,7 @@ class Connection {
   RealClock clock_;
   std::size_t most_at_once_ = std::size_t{4} << 20U;
   std::atomic<bool> open_{true};
+  std::atomic<bool> retired_{false};
   std::atomic<double> last_heard_;
   std::atomic<double> last_sent_;
 

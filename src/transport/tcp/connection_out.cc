@@ -64,13 +64,14 @@ Request Connection::send(Tag tag, ConstBytes data) {
   }
   if (writing_.load()) arm_write();
   deal_with(found);
-  if (!out || !out->copy.empty() || (out->data.empty() && open_.load()))
+  if (!out || !out->copy.empty() || (out->data.empty() && open_.load() && !retired_.load()))
     return std::make_unique<SentOperation>(peer_, tag, data);
   return std::make_unique<SendOperation>(*this, tag, std::move(out));
 }
 
 // What is left of the frame, in the queue; nothing where all of it is on its way.
 std::shared_ptr<Outgoing> Connection::begin_send(const FrameHeader& header, ConstBytes data, Found& found) {
+  if (retired_.load()) return std::make_shared<Outgoing>(header, data);
   std::size_t count = 0;
   if (queue_.empty() && open_.load()) {
     // Straight from the caller's memory, by the caller's thread.

@@ -37,7 +37,7 @@ struct FrameHeader {
 };
 
 constexpr std::size_t kFrameHeaderBytes = 24;
-constexpr std::uint8_t kWireVersion = 1;
+constexpr std::uint8_t kWireVersion = 2;
 constexpr std::uint64_t kMostDataBytes = std::uint64_t{1} << 40U;     // a model of 2^38 floats
 constexpr std::uint64_t kMostControlBytes = std::uint64_t{1} << 20U;  // the roster of ten thousand ranks
 

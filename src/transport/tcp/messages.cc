@@ -144,6 +144,7 @@ Payload encode(const OfferedMessage& offer) {
   out.number(offer.ticket);
   out.number(offer.address);
   out.number(offer.size);
+  out.number(offer.valid);
   return out.bytes();
 }
 
@@ -153,6 +154,7 @@ OfferedMessage decode_offer(ConstBytes payload) {
   offer.ticket = in.number<std::uint64_t>();
   offer.address = in.number<std::uint64_t>();
   offer.size = in.number<std::uint64_t>();
+  offer.valid = in.number<std::uint64_t>();
   in.end();
   if (offer.size > kMostDataBytes)
     throw BadFrame("an offer of " + std::to_string(offer.size) + " bytes, where " +

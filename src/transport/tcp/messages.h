@@ -79,6 +79,7 @@ struct OfferedMessage {
   std::uint64_t ticket = 0;  // the sender's
   std::uint64_t address = 0;
   std::uint64_t size = 0;
+  std::uint64_t valid = 0;  // where a word is that equals the ticket for as long as the message lies there
   friend bool operator==(const OfferedMessage&, const OfferedMessage&) = default;
 };
 Payload encode(const OfferedMessage& offer);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <exception>
+#include <new>
+#include <span>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -23,8 +25,9 @@ class Offers::SendOperation final : public Operation {
     // The peer may be reading our memory. On the way out of an error it may be waiting for us in turn, so say first
     // that nothing more comes, which ends its wait.
     if (std::uncaught_exceptions() > 0) offers_.rank_.fail();
-    offers_.connection_.send_control({FrameType::kWithdraw}, encode_ticket(ticket_));
+    offers_.say(FrameType::kWithdraw, ticket_);
     offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, kNever);
+    if (!made_->taken.load()) made_->valid.store(0);  // a peer that we have lost may come for it yet
   }
   Arrival wait() override {
     offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
@@ -48,17 +51,34 @@ class Offers::RemoteMessage final : public Offer {
   RemoteMessage(Offers& offers, const OfferedMessage& what) : offers_(offers), what_(what) {}
   RemoteMessage(const RemoteMessage&) = delete;
   RemoteMessage& operator=(const RemoteMessage&) = delete;
-  ~RemoteMessage() override {
-    offers_.connection_.send_control({FrameType::kTaken}, encode_ticket(what_.ticket));
-  }
+  ~RemoteMessage() override { offers_.say(FrameType::kTaken, what_.ticket); }
 
   std::uint64_t ticket() const override { return what_.ticket; }
-  bool take(Bytes into) override { return offers_.memory_->read(what_.address, into); }
+  bool take(Bytes into) override {
+    std::uint64_t valid = 0;
+    return offers_.memory_->read(what_.address, into) &&
+           offers_.memory_->read(what_.valid, std::as_writable_bytes(std::span(&valid, 1))) &&
+           valid == what_.ticket;
+  }
 
  private:
   Offers& offers_;
   const OfferedMessage what_;
 };
+
+Offers::~Offers() {
+  const MutexLock lock(mutex_);
+  for (const auto& [ticket, made] : made_) made->valid.store(0);
+}
+
+// For destructors. What must not be missing is missing without memory: the connection cannot go on.
+void Offers::say(FrameType type, std::uint64_t ticket) noexcept {
+  try {
+    connection_.send_control({type}, encode_ticket(ticket));
+  } catch (const std::bad_alloc&) {
+    connection_.shut_down();
+  }
+}
 
 void Offers::invite() {
   if (!memory_) return;
@@ -93,15 +113,17 @@ void Offers::on_readable() {
 }
 
 Request Offers::make(Tag tag, ConstBytes data) {
-  auto made = std::make_shared<Made>();
+  std::shared_ptr<Made> made;
   std::uint64_t ticket = 0;
   {
     const MutexLock lock(mutex_);
     ticket = next_ticket_++;
+    made = std::make_shared<Made>(ticket);
     made_[ticket] = made;
   }
   rank_.ledger.count_sent(peer_, tag.lane(), data.size(), 0);  // its frame is counted where it is sent
-  const OfferedMessage offer{ticket, reinterpret_cast<std::uint64_t>(data.data()), data.size()};
+  const OfferedMessage offer{ticket, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
+                             reinterpret_cast<std::uint64_t>(&made->valid)};
   connection_.send_control({FrameType::kOffer, tag.bits()}, encode(offer));
   return std::make_unique<SendOperation>(*this, tag, data, ticket, std::move(made));
 }

@@ -34,6 +34,9 @@ class Offers {
   // Without memory that could be tried nothing is offered, in either direction.
   Offers(int peer, Connection& connection, const Rank& rank, std::unique_ptr<PeerMemory> memory)
       : peer_(peer), connection_(connection), rank_(rank), memory_(std::move(memory)) {}
+  ~Offers();
+  Offers(const Offers&) = delete;
+  Offers& operator=(const Offers&) = delete;
 
   // Asks the peer for its proof, so that it may offer.
   void invite();
@@ -47,9 +50,14 @@ class Offers {
   class SendOperation;
   class RemoteMessage;
   struct Made {
+    explicit Made(std::uint64_t ticket) : valid(ticket) {}
     std::atomic<bool> taken{false};
+    // The ticket, until the sender gives the message up without an answer and uses its memory for something else. The
+    // peer reads this after the message, and knows whether that was still the message.
+    std::atomic<std::uint64_t> valid;
   };
 
+  void say(FrameType type, std::uint64_t ticket) noexcept;
   void on_memory(const MemoryToken& token);
   void on_proof(const MemoryProof& proof);
   void on_readable();

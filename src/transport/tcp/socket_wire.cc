@@ -16,12 +16,6 @@ namespace {
 
 using Result = Wire::Result;
 
-Result explain(std::string& why) {
-  if (errno == EAGAIN || errno == EINTR) return Result::kAgain;
-  why = std::strerror(errno);
-  return Result::kFailed;
-}
-
 constexpr std::size_t kMostParts = 32;
 
 }  // namespace
@@ -31,7 +25,20 @@ SocketWire::SocketWire(Socket socket) : socket_(std::move(socket)) {
   socket_.set_option(boost::asio::ip::tcp::no_delay(true));
 }
 
+// A network that carries nothing tells nothing of the process behind it: that is silence, which the ranks judge
+// (transport/membership.h), and no end.
+Result SocketWire::explain(std::string& why) {
+  if (errno == EAGAIN || errno == EINTR) return Result::kAgain;
+  if (errno == ETIMEDOUT || errno == EHOSTUNREACH || errno == ENETUNREACH || errno == ENETDOWN) {
+    unreachable_.store(true);
+    return Result::kAgain;
+  }
+  why = std::strerror(errno);
+  return Result::kFailed;
+}
+
 Result SocketWire::read(Bytes first, Bytes second, std::size_t& count) {
+  if (unreachable_.load()) return Result::kAgain;
   std::array<iovec, 2> parts{iovec{first.data(), first.size()}, iovec{second.data(), second.size()}};
   msghdr message{};
   message.msg_iov = first.empty() ? &parts[1] : parts.data();
@@ -45,6 +52,7 @@ Result SocketWire::read(Bytes first, Bytes second, std::size_t& count) {
 
 Result SocketWire::write(std::span<const ConstBytes> parts, std::size_t& count) {
   count = 0;
+  if (unreachable_.load()) return Result::kAgain;
   std::array<iovec, kMostParts> vectors{};
   const std::size_t used = std::min(parts.size(), vectors.size());
   std::size_t total = 0;
@@ -62,6 +70,7 @@ Result SocketWire::write(std::span<const ConstBytes> parts, std::size_t& count) 
 }
 
 void SocketWire::wait(Ready what, WhenReady then) {
+  if (unreachable_.load()) return;  // its error would wake us again and again
   socket_.async_wait(what == Ready::kRead ? Socket::wait_read : Socket::wait_write,
                      [then = std::move(then)](const boost::system::error_code& error) { then(!error); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,9 @@ class SocketWire final : public Wire {
   boost::asio::ip::tcp::endpoint remote() const override { return socket_.remote_endpoint(); }
 
  private:
+  Result explain(std::string& why);
+
+  std::atomic<bool> unreachable_{false};
   mutable Socket socket_;  // Asio tells the descriptor of no constant one
   std::string read_why_;   // the reader's
   std::string write_why_;  // the writer's

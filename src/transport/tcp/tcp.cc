@@ -76,6 +76,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool left() const override { return left_.load(); }
   void give_up(const Loss& loss) override;
   void end(const std::string& why) override;
+  void on_failure(const std::exception_ptr& error) override { fail(error); }
 
   Request receive(const Inbox::Want& want);
   void check_peer(int peer) const {
@@ -340,7 +341,10 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 }
 
 // Its connection stays, so that it can read why; what it still sends is as if it had come a moment earlier.
-void TcpFabric::give_up(const Loss& loss) { lose(loss.rank, loss.why); }
+void TcpFabric::give_up(const Loss& loss) {
+  connection(loss.rank)->retire();
+  lose(loss.rank, loss.why);
+}
 
 void TcpFabric::lose(int peer, const std::string& why) {
   if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;

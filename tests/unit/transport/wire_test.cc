@@ -28,12 +28,12 @@ constexpr Tag kTag(Tag::Channel::kAllReduce, Tag::Lane::kBackground, 0x01020304,
 TEST(Wire, AFrameHasTheseBytes) {
   EXPECT_EQ(hex(encode(FrameHeader{FrameType::kData, kTag.bits(), 0x1122334455})),
             "54434954"          // TCIT
-            "01"                // version
+            "02"                // version
             "01"                // data
             "0000"              // zero
             "0605040302010101"  // tag, little-endian
             "5544332211000000");
-  EXPECT_EQ(hex(encode(FrameHeader{FrameType::kWithdraw})), "54434954010c0000" + std::string(32, '0'));
+  EXPECT_EQ(hex(encode(FrameHeader{FrameType::kWithdraw})), "54434954020c0000" + std::string(32, '0'));
 }
 
 TEST(Wire, WhatIsEncodedDecodes) {
@@ -55,7 +55,8 @@ TEST(Wire, PayloadsHaveTheseBytes) {
   token[15] = std::byte{9};
   EXPECT_EQ(hex(encode_token(token)), "00000000000000000000000000000009");
   EXPECT_EQ(hex(encode(MemoryProof{7, 8})), "070000000800000000000000");
-  EXPECT_EQ(hex(encode(OfferedMessage{1, 2, 3})), "010000000000000002000000000000000300000000000000");
+  EXPECT_EQ(hex(encode(OfferedMessage{1, 2, 3, 4})),
+            "0100000000000000020000000000000003000000000000000400000000000000");
   EXPECT_EQ(hex(encode_ticket(5)), "0500000000000000");
 }
 
