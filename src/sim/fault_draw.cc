@@ -2,6 +2,7 @@
 #include "tacit/sim/fault_draw.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -96,9 +97,9 @@ class Drawer {
 };
 
 std::string seconds(Seconds time) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.4g s", time.count());
-  return text;
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.4g s", time.count());
+  return text.data();
 }
 std::string ranks(const std::vector<int>& all) {
   if (all.empty()) return "any rank";

@@ -92,14 +92,19 @@ class Verdict {
     const auto lost = loss_of(rank);
     return lost && lost->peer == static_cast<int>(rank);
   }
+  // Where losses end the run, ranks leave one after the other, each for a loss that it saw.
+  bool left_early(std::size_t rank) const {
+    return !terms_.survive && !at_fault(rank) && loss_of(rank) && !ended_itself(rank);
+  }
   // Ranks that nothing happened to hear each other. Whoever only crashed was one of them before.
   bool innocents_are_most() const {
     std::size_t innocent = 0;
     std::size_t before = ends_.size();
     std::optional<std::size_t> lowest;
     for (std::size_t rank = 0; rank < ends_.size(); ++rank) {
-      if (!at_fault(rank)) ++innocent;
-      if (crashed_[rank] && !silent_[rank]) {
+      const bool gone = (crashed_[rank] && !silent_[rank]) || left_early(rank);
+      if (!at_fault(rank) && !gone) ++innocent;
+      if (gone) {
         --before;
       } else if (!lowest) {
         lowest = rank;

@@ -191,6 +191,34 @@ TEST_F(Simulate, GossipAndWagmaGoOnWithoutTheRanksThatCrash) {
     }
 }
 
+TEST_F(Simulate, ACutLeavesOneSideThatFinishes) {
+  write_cluster("[[cut]]\nfrom = [0, 2]\nto = [1, 3]\nat = \"100ms\"\n");
+  for (const std::string strategy : {"gossip", "wagma:period=5"}) {
+    const Result run = tacit("simulate --json --lost-after 0.1 --strategy " + strategy + train_);
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.err.find("finished: ranks 0 and 2; lost: ranks 1 and 3"), std::string::npos) << run.err;
+    EXPECT_EQ(nlohmann::json::parse(run.out)["lost"].size(), 2U);
+  }
+  const Result synchronous = tacit("simulate --lost-after 0.1" + train_);
+  EXPECT_EQ(synchronous.code, 3) << synchronous.err;
+  EXPECT_NE(synchronous.err.find("finished: nobody"), std::string::npos) << synchronous.err;
+}
+
+TEST_F(Simulate, FaultsByASeedAreTheSameAgain) {
+  write_cluster();
+  const auto run = [&](const std::string& faults) {
+    const Result result =
+        tacit("simulate --json --strategy gossip --lost-after 0.1 --faults " + faults + train_);
+    const auto line = result.err.find("faults: ");
+    EXPECT_NE(line, std::string::npos) << result.err;
+    return result.out + result.err.substr(line);
+  };
+  EXPECT_EQ(run("seed=4,rate=120,for=500ms"), run("seed=4,rate=120,for=500ms"));
+  EXPECT_NE(run("seed=4,rate=120,for=500ms"), run("seed=5,rate=120,for=500ms"));
+  for (const std::string bad : {"--faults sede=4", "--faults rate=much", "--faults for=3", "--lost-after 0"})
+    EXPECT_EQ(tacit("simulate " + bad + train_).code, 2) << bad;
+}
+
 TEST_F(Simulate, WhereEveryWorkerCrashesNobodyFinishes) {
   write_cluster("[[crash]]\nrank = 0\nat = \"30ms\"\n");
   const Result r = tacit("simulate --workers 1" + train_);

@@ -37,6 +37,9 @@ TEST(FaultSchedule, WithACrashWhoseLastMessagesAreLateIsNoSilence) { expect_lawf
 TEST(FaultSchedule, WithACrashSoonAfterAShortStopIsNoSilence) {
   for (const std::uint64_t seed : {1556, 3389, 3704}) expect_lawful(seed);
 }
+TEST(FaultSchedule, WhereACrashEndsTheRunWhileOthersAreStoppedLeavesTooFewForAMajority) {
+  expect_lawful(4010);
+}
 
 }  // namespace
 }  // namespace tacit::test
