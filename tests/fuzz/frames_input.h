@@ -40,6 +40,7 @@ constexpr std::uint8_t step(Act act, std::uint32_t tag_number = 0, std::uint32_t
 constexpr std::uint32_t kPeerProcess = 77;
 constexpr std::uint64_t kPeerMemory = 0x10000;
 constexpr std::size_t kPeerMemoryBytes = 8192;
+constexpr std::uint64_t kPeerTicket = 0x20000;  // where a word is 1
 constexpr std::byte peer_memory(std::size_t at) { return static_cast<std::byte>(at * 31 + (at >> 8U)); }
 
 }  // namespace tacit::fuzz

@@ -82,7 +82,7 @@ Bytes offer(std::uint32_t tag_number, const OfferedMessage& what) {
 void write_frames(const Folder& to) {
   const Bytes memory = frame(FrameType::kProof, encode(MemoryProof{kPeerProcess, kPeerMemory}));
   const Bytes trial = frame(FrameType::kMemory, encode_token({}));
-  const OfferedMessage some{1, kPeerMemory + 100, 1000};
+  const OfferedMessage some{1, kPeerMemory + 100, 1000, kPeerTicket};
   const Bytes beat = frame(FrameType::kHeartbeat, encode(WaitState{0, tag(1).bits(), 31'000'000}));
   const Bytes bye = frame(FrameType::kGoodbye, encode(Departure{true, "its disk burned", 2}));
   const auto elsewhere = [&](const std::string& name, const std::vector<Step>& steps,
@@ -138,9 +138,11 @@ void write_frames(const Folder& to) {
   here("offer_borrowed", {{0, step(Act::kBorrow)}, {255, step(Act::kWait)}, {0, step(Act::kDropFirst)}},
        {memory, offer(0, some)});
   here("offer_of_memory_that_is_gone", {{0, step(Act::kReceive, 0, 7)}, {255, step(Act::kWait)}},
-       {memory, offer(0, {1, kPeerMemory + kPeerMemoryBytes - 10, 1000})});
+       {memory, offer(0, {1, kPeerMemory + kPeerMemoryBytes - 10, 1000, kPeerTicket})});
   here("offer_of_a_terabyte", {{255, step(Act::kBorrow)}, {0, step(Act::kWait)}},
-       {memory, offer(0, {1, kPeerMemory, kMostDataBytes})});
+       {memory, offer(0, {1, kPeerMemory, kMostDataBytes, kPeerTicket})});
+  here("offer_that_was_given_up", {{0, step(Act::kReceive, 0, 5)}, {255, step(Act::kWait)}},
+       {memory, offer(0, {2, kPeerMemory + 100, 1000, kPeerTicket})});
   here("offer_withdrawn", {}, {memory, offer(0, some), frame(FrameType::kWithdraw, encode_ticket(1))});
 }
 

@@ -185,9 +185,9 @@ std::shared_ptr<Stream> Meeting::reach(const MeetingPoint& point, int peer) {
     require_safe(addresses.front().address(), options_);
     if (auto stream = try_connect(addresses, why)) return stream;
     if (clock_.now() + pause >= deadline_)
-      throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + shown(at.text()) + " within " +
-                    std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" + why +
-                    "); is that rank running there, and does a firewall let us through?");
+      throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + shown(at.text()) +
+                    " within " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" +
+                    why + "); is that rank running there, and does a firewall let us through?");
     clock_.sleep(pause);
     pause = std::min(2 * pause, kMostRetry);
   }

@@ -28,7 +28,8 @@ TEST(Departure, ALossIsThatOfTheCulpritAndNotOfTheMessenger) {
   // Of one that ended because it had lost us, we are the culprit.
   const PeerLost ours = loss(0, 1, {true, "rank 1 lost rank 0", 0}, "rank 0 waits");
   EXPECT_EQ(ours.peer, 0);
-  EXPECT_STREQ(ours.what(), "rank 0 is lost to the others: so says rank 1: rank 1 lost rank 0 (rank 0 waits)");
+  EXPECT_STREQ(ours.what(),
+               "rank 0 is lost to the others: so says rank 1: rank 1 lost rank 0 (rank 0 waits)");
 }
 
 }  // namespace
