@@ -12,6 +12,17 @@
 
 namespace tacit {
 
+// On the wire as it lies in memory; ranks of one job run the same build on the same byte order.
+struct RequestHeader {
+  std::uint64_t body_bytes = 0;
+  std::int64_t step = 0;
+  std::uint32_t method = 0;
+  std::uint32_t ticket = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(RequestHeader) == 32);
+
 // The calling side. A reply carries only its ticket, so two on one lane take turns with the numbers: one has the even
 // tickets, the other the odd ones. They begin again after 2^31 calls, which does no harm: by then the first has ended.
 //
@@ -34,12 +45,32 @@ class Caller {
     call_all(service, {&one, 1});
   }
 
- private:
+  // A request on its way. Dropping it takes it back, unless the peer is reading it.
   class Sending;
+  // A post for whose way nobody waits. The body stays as it is until the post is over or dropped.
+  std::unique_ptr<Sending> begin_post(int peer, std::uint32_t service, const Call& call);
 
+ private:
   Endpoint& endpoint_;
   Tag::Lane lane_;
   std::atomic<std::uint32_t> next_ticket_;
+};
+
+// One request: its header and, where it has one, its body.
+class Caller::Sending {
+ public:
+  Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to);
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+  bool over();  // it has arrived, or never will
+  void wait();
+  Arrival answer() { return answer_->wait(); }
+
+ private:
+  const RequestHeader header_;
+  Request answer_;
+  Request head_;
+  Request body_;
 };
 
 // Where the endpoint survives losses, an agent does too: what a lost rank asked is forgotten, and on_departure, where

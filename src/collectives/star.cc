@@ -23,21 +23,12 @@ FloatView floats(std::vector<std::byte>& bytes) {
 }  // namespace
 
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
-    : endpoint_(endpoint),
-      tasks_(tasks),
-      caller_(endpoint, lane, Caller::Tickets::kOdd),
-      monitor_(tasks.make_monitor()),
-      letters_(tasks) {
+    : endpoint_(endpoint), caller_(endpoint, lane, Caller::Tickets::kOdd), monitor_(tasks.make_monitor()) {
   const auto on_departure = [this](int) { settle(); };
   agent_ = make_agent(
       endpoint, tasks, lane, kService,
       [this](const Call& call, std::unique_ptr<Answer> answer) { on_call(call, std::move(answer)); },
       on_departure);
-}
-
-Star::~Star() {
-  agent_.reset();  // nobody writes letters any more
-  if (postman_) letters_.put(std::nullopt);
 }
 
 void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
@@ -88,21 +79,11 @@ void Star::on_ask(int head, std::int64_t number) {
   }
   // A letter to ourselves would wait for this very task.
   if (head == endpoint_.rank()) return on_result(number, result);
-  letters_.put(Letter{head, number, std::move(result)});
-  if (!postman_) postman_ = tasks_.spawn("tacit-postman", [this] { send_letters(); });
-}
-
-// Not the agent's task: a large letter waits until the head's agent takes it. Where ranks disagree about who lives there
-// are two heads, and their agents, each with a letter for the other, would take neither.
-void Star::send_letters() {
-  while (const std::optional<Letter> letter = letters_.get()) {
-    try {
-      caller_.post(letter->head, kService, {endpoint_.rank(), kResult, letter->number, letter->result});
-    } catch (const PeerLost&) {  // the next head asks again
-    } catch (...) {
-      return endpoint_.fail(std::current_exception());
-    }
-  }
+  // The agent does not wait until the head's agent takes it: where ranks disagree about who lives there are two heads,
+  // and their agents, each with a letter for the other, would take neither.
+  letters_.remove_if([](const Letter& letter) { return letter.sending->over(); });
+  Letter& letter = letters_.emplace_back(Letter{std::move(result)});
+  letter.sending = caller_.begin_post(head, kService, {endpoint_.rank(), kResult, number, letter.result});
 }
 
 void Star::on_result(std::int64_t number, ConstBytes result) {

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "collectives/agent.h"
 #include "tacit/collectives/comm.h"
-#include "tacit/core/channel.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 
@@ -37,9 +36,6 @@ class Star {
   static constexpr std::uint32_t kService = 0xFFFFFF00;
 
   Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane);
-  ~Star();
-  Star(const Star&) = delete;
-  Star& operator=(const Star&) = delete;
 
   // One collective, by its number, which is the same on all ranks. Throws PeerLost where this rank itself is lost to
   // the others.
@@ -55,23 +51,20 @@ class Star {
     std::unique_ptr<Answer> answer;
   };
   using Joins = std::map<int, Join>;  // by rank
-  // A result for a head that asked.
+  // A result on its way to a head that asked.
   struct Letter {
-    int head;
-    std::int64_t number;
     std::vector<std::byte> result;
+    std::unique_ptr<Caller::Sending> sending{};
   };
 
   void on_call(const Call& call, std::unique_ptr<Answer> answer);
   void on_ask(int head, std::int64_t number);
   void on_result(std::int64_t number, ConstBytes result);
-  void send_letters();
   // Answers whom it can; asks those that are missing, once.
   void settle();
   std::vector<std::byte> combine() const;
 
   Endpoint& endpoint_;
-  Tasks& tasks_;
   Caller caller_;
   const std::unique_ptr<Monitor> monitor_;
   std::int64_t kept_number_ = -1;            // this and the next two are guarded by monitor_
@@ -79,8 +72,7 @@ class Star {
   std::map<std::int64_t, int> asked_;        // heads that asked for a result which this rank may still get
   Joins joins_;                              // the agent's, as the next
   std::map<int, std::int64_t> asked_by_us_;  // who was asked for which
-  Channel<std::optional<Letter>> letters_;   // nothing ends the postman
-  std::unique_ptr<Task> postman_;            // from the first letter on
+  std::list<Letter> letters_;                // the agent's, too
   std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away
 };
 

@@ -91,8 +91,12 @@ void ScheduledRank::ask(int peer, unsigned tag, std::size_t size, bool borrow) {
   asked.tag = tag;
   asked.borrow = borrow;
   if (!borrow) asked.into.resize(size);
-  asked.request = inbox_.receive({peer, Lot{0, 0, tag}.wire_tag(), asked.into, borrow});
-  asked.known = done(*asked.request);
+  try {
+    asked.request = inbox_.receive({peer, Lot{0, 0, tag}.wire_tag(), asked.into, borrow});
+    asked.known = done(*asked.request);
+  } catch (const PeerLost& lost) {
+    asked.lost_with = lost.peer;
+  }
 }
 
 void ScheduledRank::look(std::size_t which) {
@@ -132,7 +136,12 @@ bool ScheduledRank::finish_ready() {
   bool some = false;
   for (AskedMessage& asked : asked_) {
     if (!asked.request || !done(*asked.request)) continue;
-    finish(asked);
+    try {
+      finish(asked);
+    } catch (const PeerLost& lost) {
+      asked.lost_with = lost.peer;
+      asked.request.reset();
+    }
     some = true;
   }
   return some;

@@ -58,6 +58,7 @@ struct AskedMessage {
   bool blind = false;  // dropped after its message had come, without a look at it
   int got_from = kAnyRank;
   std::uint64_t got_number = 0;
+  int lost_with = kAnyRank;  // its message was offered by this peer, which had given it up
 };
 
 class ScheduledRank final : public ConnectionOwner {

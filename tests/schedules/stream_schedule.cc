@@ -275,6 +275,8 @@ class Schedule {
       for (unsigned tag = 0; tag < Lot::kTags; ++tag)
         check_lot({port.rank, port.peer, tag}, port.cut, result);
       if (port.cut) continue;
+      for (const AskedMessage& asked : rank(port.rank).asked())
+        if (asked.lost_with == port.peer) throw LawBroken("an offer was given up, and nobody cut the link");
       if (rank(port.rank).lost(port.peer) != 0) throw LawBroken("a link is lost that nobody cut");
       rank(port.rank).check_rest(port.peer, port.stream->bytes_out());
       check_counts(port);
