@@ -37,8 +37,12 @@ TEST(StreamSchedules, Seed864ReadsOnWhatTlsHoldsAfterOneLookHasTakenEnough) {
   EXPECT_EQ(run_stream_schedule(864).broken, "");
 }
 
-TEST(StreamSchedules, Seed17708ReadsOnWhatTlsHoldsWhenTheCallerHasItsOwn) {
-  EXPECT_EQ(run_stream_schedule(17708).broken, "");
+TEST(StreamSchedules, Seed9033ReadsOnWhatTlsHoldsWhenTheCallerHasItsOwn) {
+  EXPECT_EQ(run_stream_schedule(9033).broken, "");
+}
+
+TEST(StreamSchedules, Seed8482DoesNotTakeMemoryThatIsUsedAgainForTheMessageThatWasOffered) {
+  EXPECT_EQ(run_stream_schedule(8482).broken, "");
 }
 
 TEST(StreamSchedules, OneSeedIsOneSchedule) {
