@@ -32,12 +32,12 @@ Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
 }
 
 void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
-  {
-    const std::lock_guard lock(*monitor_);
-    asked_.erase(number);  // it has not this result: here it comes
-  }
   for (;;) {
     const int head = living(endpoint_).front();
+    {
+      const std::lock_guard lock(*monitor_);
+      asked_[number].erase(head);  // it has not this result: here it comes
+    }
     try {
       return caller_.call(head, kService, {endpoint_.rank(), op.method(), number, x}, result);
     } catch (const PeerLost&) {  // the next one is head
@@ -46,18 +46,19 @@ void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
 }
 
 void Star::keep(std::int64_t number, ConstBytes result) {
-  int head = kAnyRank;
+  std::set<int> heads;
   {
     const std::lock_guard lock(*monitor_);
     kept_number_ = number;
     kept_.assign(result.begin(), result.end());
-    if (const auto found = asked_.find(number); found != asked_.end()) head = found->second;
+    if (const auto found = asked_.find(number); found != asked_.end()) heads = std::move(found->second);
     asked_.erase(asked_.begin(), asked_.upper_bound(number));
   }
-  if (head == kAnyRank) return;
-  try {
-    caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
-  } catch (const PeerLost&) {  // the next head asks again
+  for (const int head : heads) {
+    try {
+      caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+    } catch (const PeerLost&) {  // the next head asks again
+    }
   }
 }
 
@@ -73,7 +74,7 @@ void Star::on_ask(int head, std::int64_t number) {
   std::vector<std::byte> result;
   {
     const std::lock_guard lock(*monitor_);
-    if (kept_number_ < number) asked_[number] = head;  // told if it is had after all
+    if (kept_number_ < number) asked_[number].insert(head);  // told if it is had after all
     if (kept_number_ != number) return;
     result = kept_;
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "collectives/agent.h"
@@ -67,9 +68,10 @@ class Star {
   Endpoint& endpoint_;
   Caller caller_;
   const std::unique_ptr<Monitor> monitor_;
-  std::int64_t kept_number_ = -1;            // this and the next two are guarded by monitor_
-  std::vector<std::byte> kept_;              // the result of that collective
-  std::map<std::int64_t, int> asked_;        // heads that asked for a result which this rank may still get
+  std::int64_t kept_number_ = -1;  // this and the next two are guarded by monitor_
+  std::vector<std::byte> kept_;    // the result of that collective
+  // Heads that asked for a result which this rank may still get. Several: who is head is each rank's own opinion.
+  std::map<std::int64_t, std::set<int>> asked_;
   Joins joins_;                              // the agent's, as the next
   std::map<int, std::int64_t> asked_by_us_;  // who was asked for which
   std::list<Letter> letters_;                // the agent's, too

@@ -146,8 +146,9 @@ std::string describe_faults(const Cluster& cluster) {
     add(ranks(c.from) + " cut off from " + ranks(c.to) + (c.both ? "" : " in that direction") +
         span(c.at, c.until));
   for (const LateRule& l : cluster.late) {
-    const std::string share = std::to_string(std::lround(l.rate * 100)) + " % of messages from " +
-                              ranks(l.from) + " to " + ranks(l.to) + " ";
+    const std::string share = std::to_string(std::lround(l.rate * 100)) +
+                              (l.words ? " % of words from " : " % of messages from ") + ranks(l.from) +
+                              " to " + ranks(l.to) + " ";
     add(share + (l.delay ? "late by " + seconds(*l.delay) : "lost once or more") + span(l.at, l.until));
   }
   return text.empty() ? "none" : text;

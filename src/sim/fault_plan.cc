@@ -56,7 +56,7 @@ Deadline FaultPlan::readable(int from, int to, Seconds now) const {
   }
 }
 
-Seconds FaultPlan::delay(int from, int to, Seconds now) {
+Seconds FaultPlan::delay(int from, int to, Seconds now, Kind kind) {
   Seconds delay{0};
   if (cluster_.late.empty()) return delay;
   const auto pair = static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(cluster_.workers) +
@@ -64,6 +64,7 @@ Seconds FaultPlan::delay(int from, int to, Seconds now) {
   Rng rng(seed_ ^ pair * 0x9E3779B97F4A7C15ULL, from, draws_[pair]++, Rng::Use::kFault);
   for (const LateRule& each : cluster_.late) {
     if (now < each.at || now >= each.until || !covers(each, from, to)) continue;
+    if (each.words != (kind == Kind::kWord)) continue;
     const int most = each.delay ? 1 : kMostLosses;
     for (int i = 0; i < most && static_cast<double>(rng.uniform()) < each.rate; ++i)
       delay += each.delay ? *each.delay : kRetransmit * (1 << i);

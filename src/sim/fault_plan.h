@@ -25,8 +25,9 @@ class FaultPlan {
   Deadline healed(int from, int to, Seconds now) const;
   Deadline readable(int from, int to, Seconds now) const;
 
-  // How much later than the network says the next message arrives; a draw for each message.
-  Seconds delay(int from, int to, Seconds now);
+  // How much later than the network says the next message arrives, or the next word about a loss; a draw for each.
+  enum class Kind { kMessage, kWord };
+  Seconds delay(int from, int to, Seconds now, Kind kind);
 
  private:
   const Cluster& cluster_;

@@ -66,7 +66,7 @@ void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
   if (to == from) return deliver(message);
   if (message->tag.lane() == Tag::Lane::kControl) {
     if (!holds_) return deliver(message);
-    return pipes_.control(from, to, [this, message] { deliver(message); });
+    return pipes_.control(from, to, Seconds(0), [this, message] { deliver(message); });
   }
   ++box(to).under_way[static_cast<std::size_t>(from)];
   holds_ ? pipes_.leave(from, to, [this, message] { carry(message); }) : carry(message);
@@ -75,7 +75,8 @@ void SimFabric::Hub::send(const std::shared_ptr<sim::Message>& message) {
 void SimFabric::Hub::carry(const std::shared_ptr<sim::Message>& message) {
   scheduler_.transfer(message->from, message->to, message->data.size() + sim::kFraming, [this, message] {
     if (!holds_) return arrive(message);
-    const Seconds late = plan_.delay(message->from, message->to, scheduler_.now());
+    const Seconds late =
+        plan_.delay(message->from, message->to, scheduler_.now(), sim::FaultPlan::Kind::kMessage);
     pipes_.arrive(message->from, message->to, late, [this, message] { arrive(message); });
   });
 }

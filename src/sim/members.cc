@@ -32,7 +32,8 @@ void Members::start() {
 }
 
 void Members::tell(int from, int to, std::function<void()> fn) {
-  around_.pipes.control(from, to, [this, to, fn = std::move(fn)] {
+  const Seconds late = around_.plan.delay(from, to, now(), FaultPlan::Kind::kWord);
+  around_.pipes.control(from, to, late, [this, to, fn = std::move(fn)] {
     in_turn([this, to, fn] {
       if (left_[at(to)]) return;
       notice_stop(to);

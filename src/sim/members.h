@@ -25,8 +25,8 @@ class MembersOwner {
   virtual void on_end(int rank, const std::string& why) = 0;
 };
 
-// One Membership per rank, as over TCP, and what goes between them. Heartbeats and these messages take no time; cuts
-// and stops hold them back.
+// One Membership per rank, as over TCP, and what goes between them. Heartbeats and these words take no time; cuts and
+// stops hold them back, and words may be late.
 //
 // Lifetime  what it is given outlives it. Threads: as Scheduler.
 class Members {
@@ -34,7 +34,7 @@ class Members {
   struct Surroundings {
     Scheduler& scheduler;
     const Cluster& cluster;
-    const FaultPlan& plan;
+    FaultPlan& plan;
     Pipes& pipes;
     MembersOwner& owner;
   };

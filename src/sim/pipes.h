@@ -26,9 +26,9 @@ class Pipes {
   void arrive(int from, int to, Seconds delay, std::function<void()> fn) {
     pass({from, to, Way::kArrive}, scheduler_.now() + delay, std::move(fn));
   }
-  // Calls fn once the receiver can read what takes no time, which is never late.
-  void control(int from, int to, std::function<void()> fn) {
-    pass({from, to, Way::kControl}, scheduler_.now(), std::move(fn));
+  // The same for what takes no time on the network.
+  void control(int from, int to, Seconds delay, std::function<void()> fn) {
+    pass({from, to, Way::kControl}, scheduler_.now() + delay, std::move(fn));
   }
 
  private:

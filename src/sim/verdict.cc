@@ -35,10 +35,10 @@ std::vector<Span> silences(const Cluster& cluster, int from, int to) {
   return all;
 }
 
-// Ranks that were silent to one other for as long as it takes to be missed. Silences that follow each other are one; a
-// heartbeat may have been due when one began and is not yet there when it ends.
+// Ranks that were silent to one other for as long as it takes to be missed, or to take themselves for missed. Silences
+// that follow each other are one; a heartbeat may have been due when one began and is not yet there when it ends.
 void mark_silent(const Cluster& cluster, Seconds lost_after, std::vector<bool>& silent) {
-  const Seconds beats = 2 * heartbeat(lost_after);
+  const Seconds beats = 3 * heartbeat(lost_after);
   for (int from = 0; from < cluster.workers; ++from)
     for (int to = 0; to < cluster.workers; ++to) {
       if (from == to) continue;

@@ -21,11 +21,13 @@ void wait_within(const WaitLimits& limits, Clock& clock, const Describe& describ
   const Seconds start = clock.now();
   Seconds mark = limits.stall;
   while (!wait_until(start + std::min(mark, limits.timeout))) {
-    const Seconds waited = clock.now() - start;
-    if (waited >= limits.timeout)
+    // Compared as the deadline was made: a difference could be a rounding short of it for ever, in virtual time.
+    const Seconds now = clock.now();
+    const Seconds waited = now - start;
+    if (now >= start + limits.timeout)
       throw Timeout(describe() + ": nothing for " + std::to_string(waited.count()) +
                     " s, which is the limit; find out what that rank does, or raise the time-out");
-    if (waited >= mark) {
+    if (now >= start + mark) {
       limits.report(describe() + ", for " + std::to_string(waited.count()) + " s so far");
       mark *= 2;
     }

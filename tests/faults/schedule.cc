@@ -97,7 +97,19 @@ Schedule draw_schedule(std::uint64_t seed) {
   const auto faults = static_cast<double>(1 + rng.below(5));
   const Seconds span = kStep * static_cast<double>(kSteps) * 1.2;
   draw_faults({seed, faults * 60 / span.count() / s.cluster.workers, span}, kLostAfter, s.cluster);
+  if (seed % 5 == 4) slow_down_words(seed, s);
   return s;
+}
+
+void slow_down_words(std::uint64_t seed, Schedule& schedule) {
+  Rng rng(seed, 5, 1, Rng::Use::kFault);
+  Cluster& cluster = schedule.cluster;
+  for (int from = 0; from < cluster.workers; ++from)
+    for (int to = 0; to < cluster.workers; ++to)
+      for (int i = 0; i < 3 && from != to; ++i) {
+        const Seconds delay = Seconds(0.001) + kLostAfter / 4 * static_cast<double>(rng.uniform());
+        cluster.late.push_back({{from}, {to}, Seconds(0), kNever, 0.5, delay, /*words=*/true});
+      }
 }
 
 std::string describe(const Schedule& s) {

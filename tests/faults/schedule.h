@@ -21,6 +21,8 @@ struct Schedule {
 inline constexpr Seconds kLostAfter{1};
 
 Schedule draw_schedule(std::uint64_t seed);
+// What ranks tell each other of losses takes up to six heartbeats, so that they learn of one thing at different times.
+void slow_down_words(std::uint64_t seed, Schedule& schedule);
 std::string describe(const Schedule& schedule);
 
 struct ScheduleOutcome {

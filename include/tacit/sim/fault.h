@@ -39,6 +39,7 @@ struct LateRule {
   double rate = 1;  // the share of messages that it happens to
   // Nothing: it is lost on the way and sent again after 0.2 s, twice that where it is lost again, and so on.
   std::optional<Seconds> delay{};
+  bool words = false;  // what ranks tell each other of losses, in place of their messages
 };
 
 }  // namespace tacit

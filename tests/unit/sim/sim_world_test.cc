@@ -286,6 +286,22 @@ TEST(SimulatedWorld, LimitsOfWaitsCountVirtualTime) {
       options);
 }
 
+TEST(SimulatedWorld, LimitsOfWaitsAreReachedFromEveryTimeWhateverItsRounding) {
+  WorldOptions options;
+  options.limits = {Seconds(30), kNever, nullptr};
+  simulate(
+      flat(2),
+      [](Process& me) {
+        std::array<std::byte, 8> x{};
+        if (me.rank() == 1) return me.tasks().clock().sleep(Seconds(10'000));
+        for (int i = 0; i < 200; ++i) {
+          me.tasks().clock().sleep(Seconds(0.1));
+          EXPECT_THROW(me.comm().exchange(1, {}, x), Timeout);
+        }
+      },
+      [](World&) {}, options);
+}
+
 TEST(SimulatedWorld, PhantomVectorsCostTimeAndNoMemory) {
   in_child([] {
     Phantom phantom(std::size_t{1} << 28U);  // 1 GiB that nobody touches
