@@ -67,9 +67,9 @@ struct Port {
   bool cut = false;
 };
 
-class Schedule {
+class StreamSchedule {
  public:
-  explicit Schedule(std::uint64_t seed)
+  explicit StreamSchedule(std::uint64_t seed)
       : rng_(seed, Rng::kEveryRank, 0, Rng::Use::kPeerChoice), weather_(Weather::draw(rng_)) {
     for (int r = 0; r < weather_.ranks; ++r)
       ranks_.push_back(std::make_unique<ScheduledRank>(r, weather_.ranks, [this] { return step(); }));
@@ -78,12 +78,12 @@ class Schedule {
   }
 
   // A rank that drops a send lets the others go on: all must still be there.
-  ~Schedule() {
+  ~StreamSchedule() {
     actions_ = 0;
     for (const auto& each : ranks_) each->drop_all();
   }
-  Schedule(const Schedule&) = delete;
-  Schedule& operator=(const Schedule&) = delete;
+  StreamSchedule(const StreamSchedule&) = delete;
+  StreamSchedule& operator=(const StreamSchedule&) = delete;
 
   void run(ScheduleResult& result) {
     actions_ = weather_.actions;
@@ -352,7 +352,7 @@ class Schedule {
 ScheduleResult run_stream_schedule(std::uint64_t seed) {
   ScheduleResult result;
   try {
-    Schedule(seed).run(result);
+    StreamSchedule(seed).run(result);
   } catch (const std::exception& error) {
     result.broken = error.what();
   }
