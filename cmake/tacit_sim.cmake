@@ -26,7 +26,7 @@ set_property(GLOBAL APPEND PROPERTY TACIT_LIBRARIES tacit_simgrid)
 
 # What a cluster is can be read without SimGrid.
 tacit_library(cluster
-  SOURCES src/sim/cluster.cc src/sim/cluster_file.cc src/sim/fault_draw.cc src/sim/units.cc
+  SOURCES src/sim/cluster.cc src/sim/cluster_file.cc src/sim/fault_draw.cc src/sim/toml_text.cc src/sim/units.cc
   DEPS core
   BUILD_LINK toml11::toml11)
 tacit_library(sim

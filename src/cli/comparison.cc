@@ -10,6 +10,7 @@
 #include "cli/comparison_table.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/reader.h"
+#include "tacit/runlog/whole_file.h"
 
 namespace tacit::cli {
 namespace {
@@ -157,12 +158,11 @@ void Comparison::print_json() const { fmt::print("{}\n", json_text(*this)); }
 void Comparison::write(const fs::path& file) const {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  const fs::path aside = file.string() + ".part";
-  std::ofstream out(aside);
-  out << json_text(*this) << "\n" << std::flush;
-  if (out) fs::rename(aside, file, error);
-  if (!out || error)
-    throw InvalidConfig("cannot write " + file.string() + "; give --out a place you may write to");
+  try {
+    write_whole_file(file, json_text(*this) + "\n");
+  } catch (const Error& why) {
+    throw InvalidConfig(std::string(why.what()) + "; give --out a place you may write to");
+  }
 }
 
 EarlierRuns::EarlierRuns(const fs::path& file) {

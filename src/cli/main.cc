@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The program. Exit codes: 0 done, 1 failed, 2 the user must change something, 3 a peer was lost, 130
 // interrupted.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/print_or_drop.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -22,7 +21,7 @@ constexpr int kPeerLost = 3;
 constexpr int kInterrupted = 130;
 
 int complain(const std::string& what, int code) {
-  fmt::print(stderr, "tacit: {}\n", what);
+  tacit::cli::print_or_drop(stderr, "tacit: {}\n", what);
   return code;
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/print_or_drop.h"
+
 namespace tacit::cli {
 namespace {
 
@@ -59,18 +61,18 @@ void Progress::draw(const StepsDone& event) {
   const std::string text = fmt::format("step {}/{}  loss {:.4f}  {}{:.0f} samples/s  {} left", event.step,
                                        total_, event.loss, clock, rate, minutes(real * (1 / share - 1)));
   if (style_ == Style::kLive) {
-    fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {}", bar(share), 100 * share, text);
+    print_or_drop(stderr, "\r\x1b[K{} {:3.0f} %  {}", bar(share), 100 * share, text);
     std::fflush(stderr);
     live_line_open_ = true;
   } else {
-    fmt::print(stderr, "{:3.0f} %  {}\n", 100 * share, text);
+    print_or_drop(stderr, "{:3.0f} %  {}\n", 100 * share, text);
   }
 }
 
 void Progress::say(const std::string& line) {
-  if (live_line_open_) fmt::print(stderr, "\r\x1b[K");
+  if (live_line_open_) print_or_drop(stderr, "\r\x1b[K");
   live_line_open_ = false;
-  fmt::print(stderr, "{}\n", line);
+  print_or_drop(stderr, "{}\n", line);
 }
 
 void Progress::on_evaluation(const Evaluated& event) {
@@ -82,7 +84,7 @@ void Progress::on_evaluation(const Evaluated& event) {
 
 void Progress::close() {
   const MutexLock lock(mutex_);
-  if (live_line_open_) fmt::print(stderr, "\n");
+  if (live_line_open_) print_or_drop(stderr, "\n");
   live_line_open_ = false;
 }
 

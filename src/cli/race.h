@@ -20,7 +20,7 @@ struct Entrant {
   std::string name;  // in front of its progress
   Identity identity;
   std::optional<Outcome> earlier{};  // it was run before, and is not run again
-  LineCutter lines{};
+  LineCutter lines{LinePrefixer::kLongest};
   std::string last_line = "waits for a core";
   bool started = false;
   std::optional<Ending> how{};  // nothing: it has not ended, or was ended by an interrupt

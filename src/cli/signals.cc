@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/signals.h"
 
+#include <signal.h>
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -12,12 +15,42 @@ namespace {
 std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// When the first one of each came, in milliseconds; 0: not yet.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<long> g_interrupted{0};
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<long> g_terminated{0};
+static_assert(std::atomic<long>::is_always_lock_free);
+constexpr long kOneWish = 1000;
+
+long milliseconds_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);  // which a handler may call
+  return 1 + 1000 * static_cast<long>(now.tv_sec) + now.tv_nsec / 1'000'000;
+}
+
 void on_signal(int number) {
   g_stop.store(true);
+  std::atomic<long>& first = number == SIGINT ? g_interrupted : g_terminated;
+  const long now = milliseconds_now();
+  long came = 0;
+  if (first.compare_exchange_strong(came, now) || now - came < kOneWish) return;
   std::signal(number, SIG_DFL);
+  std::raise(number);  // comes when this handler has returned
+}
+
+void ignore(int number) {
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  ::sigaction(number, &action, nullptr);
 }
 
 }  // namespace
+
+void make_writing_fail_without_signals() {
+  ignore(SIGPIPE);
+  ignore(SIGXFSZ);
+}
 
 StopSignals::StopSignals() {
   std::signal(SIGINT, on_signal);
@@ -25,6 +58,7 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  if (asked()) return;  // the program is about to end; a wish said twice must not be its end before
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }

@@ -7,8 +7,12 @@
 
 namespace tacit::cli {
 
+// A pipe whose reader is gone and a limit on the size of files are errors of writing, and no end of the program.
+void make_writing_fail_without_signals();
+
 // While one lives, the first Ctrl-C and the first SIGTERM are remembered instead of ending the program; a second one of
-// the same kind kills as usual. One at a time.
+// the same kind kills as usual. What comes within a second of the first is the same wish, said twice: the end of a
+// launcher reaches its ranks both by the system and by the launcher's guard. One at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/print_or_drop.h"
+
 namespace tacit::cli {
 namespace {
 
@@ -28,8 +30,10 @@ std::string describe(const RankLost& lost) {
 }
 
 void print_table(const Summary& s, std::optional<double> target) {
-  const auto row = [](const char* name, const std::string& value) { fmt::print("{:<15} {}\n", name, value); };
-  fmt::print("\n");
+  const auto row = [](const char* name, const std::string& value) {
+    print_or_drop(stdout, "{:<15} {}\n", name, value);
+  };
+  print_or_drop(stdout, "\n");
   row("status", s.status);
   row("strategy",
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));

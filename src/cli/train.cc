@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
 
@@ -18,6 +19,7 @@ struct Settings {
 int run(const Settings& s) {
   check(s.world);
   check(s.training);
+  make_writing_fail_without_signals();
   start_log();
   World world = open_world(s.world, s.training.quiet, survives(s.training));
   try {

@@ -8,19 +8,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/account.h"
 #include "cli/commands.h"
+#include "cli/print_or_drop.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/summary_table.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/thrown.h"
-#include "tacit/runlog/writer.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/cost.h"
 #include "tacit/train/divergence.h"
@@ -32,58 +32,31 @@
 namespace tacit::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Sends what happens to the screen and, where one is kept, to the run log.
+// Sends what happens to the screen and to the account. What is told by the lowest living rank alone tells its process
+// that it is the one that writes.
 class Observer final : public TrainObserver {
  public:
-  Observer(Progress& progress, RunLogWriter* log) : progress_(progress), log_(log) {}
+  Observer(Progress& progress, Account& account) : progress_(progress), account_(account) {}
   void on_steps(const StepsDone& event) override {
     progress_.on_steps(event);
-    if (log_ != nullptr) log_->write(event);
+    account_.write(event);
   }
   void on_evaluation(const Evaluated& event) override {
-    evaluations_.push_back(event);
+    account_.take_over();
+    account_.write(event);
     progress_.on_evaluation(event);
-    if (log_ != nullptr) log_->write(event);
   }
   void on_loss(const RankLost& event) override {
+    account_.take_over();
+    account_.write(event);
     spdlog::warn("{}; the others go on", describe(event));
-    if (log_ != nullptr) log_->write(event);
   }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
-  // Once the run has ended.
-  const std::vector<Evaluated>& evaluations() const { return evaluations_; }
-
  private:
   Progress& progress_;
-  RunLogWriter* log_;
-  std::vector<Evaluated> evaluations_;  // one rank's at a time: all ranks meet before the next
+  Account& account_;
 };
-
-fs::path make_folder(const fs::path& out) {
-  std::error_code error;
-  fs::create_directories(out, error);
-  if (error || !fs::is_directory(out))
-    throw InvalidConfig(fmt::format("cannot make the folder {} ({}); give --out a place you may write to",
-                                    out.string(), error ? error.message() : "a file is in the way"));
-  return out;
-}
-
-constexpr const char* kSummaryFile = "summary.json";
-
-// Begins a run's files. An older summary goes, so that it never stands beside another run's log.
-std::unique_ptr<RunLogWriter> open_log(const fs::path& out) {
-  auto log = std::make_unique<RunLogWriter>(make_folder(out) / "run.jsonl");
-  std::error_code error;
-  fs::remove(out / kSummaryFile, error);
-  if (error || fs::exists(out / kSummaryFile))
-    throw InvalidConfig(fmt::format("cannot replace {} ({}); move it away or give another --out",
-                                    (out / kSummaryFile).string(),
-                                    error ? error.message() : "it is not a file"));
-  return log;
-}
 
 // What a process needs before its ranks can train.
 struct Prepared {
@@ -130,6 +103,17 @@ std::exception_ptr cause(const std::exception_ptr& error) {
   }
 }
 
+// Whether the error says that the others gave this rank up.
+bool lost_itself(const std::exception_ptr& error, int rank) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost& lost) {
+    return lost.peer == rank;
+  } catch (...) {
+    return false;
+  }
+}
+
 // How one rank runs, whatever it is that it does; told what happens through the observer.
 using RankBody = std::function<void(Process&, TrainObserver&, RankReport&)>;
 
@@ -142,9 +126,9 @@ class Run {
         settings_(settings),
         started_(std::move(started)),
         guess_(guess),
+        account_(settings.out, started_),
         reports_(world.rank() == 0) {
-    if (!settings_.out.empty() && world_.rank() == 0) log_ = open_log(settings_.out);
-    if (log_) log_->write(started_);
+    if (reports_) account_.begin();
   }
 
   int operator()(const RankBody& body) {
@@ -153,21 +137,19 @@ class Run {
     const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
-    Observer observer(progress, log_.get());
-    Summary summary = run_ranks(observer, body);
-    if (const auto target = settings_.train.target)
-      summary.target_seconds = seconds_to(observer.evaluations(), *target);
+    Observer observer(progress, account_);
+    const Summary summary = run_ranks(observer, body);
+    write_account(summary);  // first: who reads what is printed may be gone
     progress.close();
-    if (reports_ && settings_.json) fmt::print("{}", to_json_text(summary));
+    if (reports_ && settings_.json) print_or_drop(stdout, "{}", to_json_text(summary));
     if (reports_ && !settings_.json) print_table(summary, settings_.train.target);
-    if (log_) write_account(summary);
     if (error_) std::rethrow_exception(error_);
     return 0;
   }
 
  private:
   // Keeps the error that ended the run, if one did. The summary is of all ranks; in a process that has only its own
-  // report, because the run failed or it is not rank 0, of that one.
+  // report, because the run failed, of that one.
   Summary run_ranks(TrainObserver& observer, const RankBody& body) {
     std::vector<RankReport> reports(world_.one_process() ? static_cast<std::size_t>(world_.size()) : 1);
     std::string status = "finished";
@@ -177,13 +159,7 @@ class Run {
         RankReport& mine = reports[world_.one_process() ? static_cast<std::size_t>(me.rank()) : 0];
         body(me, observer, mine);
         if (world_.one_process()) return;
-        auto all = gather_reports(me.control(), mine);
-        // Who reports has all accounts; what it noticed of losses is in its own alone.
-        reports_ = all.front().rank == me.rank();
-        if (!reports_) return;
-        add_losses(me.control(), mine);  // also of those that were lost after their last step
-        all.front().lost = mine.lost;
-        reports = std::move(all);
+        reports = gather(me, mine, observer);
       });
       if (std::none_of(reports.begin(), reports.end(), [](const RankReport& r) { return r.finished; }))
         throw InvalidConfig("every worker crashes in this cluster file before the end; leave one of them");
@@ -198,7 +174,7 @@ class Run {
       status = "failed";
       message = "the strategy finished with different weights on different ranks";
       error_ = std::make_exception_ptr(Bug(message + "; this is a defect in the strategy"));
-    } else if (status == "finished" && reports_) {
+    } else if (status == "finished") {  // every rank judges the same reports
       message = why_diverged(course_of(reports), guess_);
       if (!message.empty()) status = "diverged";
       if (!message.empty()) error_ = std::make_exception_ptr(Diverged("the run diverged: " + message));
@@ -210,20 +186,39 @@ class Run {
     summary.data = started_.data;
     summary.world = world_.name();
     summary.trace_hash = world_.trace_hash();
-    log_times(reports);
+    if (const auto target = settings_.train.target)
+      summary.target_seconds = seconds_to(reports.front().evaluations, *target);
+    for (const RankReport& report : reports)
+      if (report.spent) account_.write(times_of(report, report.rank));
     return summary;
   }
 
-  void log_times(const std::vector<RankReport>& reports) {
-    for (std::size_t rank = 0; log_ && rank < reports.size(); ++rank)
-      if (reports[rank].spent) log_->write(times_of(reports[rank], reports[rank].rank));
+  // The accounts of all ranks that live. What a rank noticed of losses and evaluations is in its own alone.
+  std::vector<RankReport> gather(Process& me, RankReport mine, TrainObserver& observer) {
+    auto all = gather_reports(me.control(), mine);
+    reports_ = all.front().rank == me.rank();
+    if (!reports_) return all;
+    for (std::size_t i = add_losses(me.control(), mine); i < mine.lost.size(); ++i)
+      observer.on_loss(mine.lost[i]);  // after its last step
+    all.front().lost = mine.lost;
+    all.front().evaluations = mine.evaluations;
+    return all;
+  }
+
+  // Whether the account is for others to write: for the rank that reports, and for those who gave this one up or went
+  // on without it and have come to the end.
+  bool is_others_account() const {
+    if (!reports_) return true;
+    if (!error_ || world_.one_process()) return false;
+    return account_.has_summary() || lost_itself(error_, world_.rank());
   }
 
   // What the run itself died of is worth more than that its account could not be written.
   void write_account(const Summary& summary) {
+    if (is_others_account()) return;
     try {
-      log_->write(summary);
-      write_summary(summary, settings_.out / kSummaryFile);
+      account_.take_over();
+      account_.finish(summary);
     } catch (const Error&) {
       if (!error_) error_ = std::current_exception();
     }
@@ -233,7 +228,7 @@ class Run {
   const TrainSettings& settings_;
   const RunStarted started_;
   const std::optional<Guess> guess_;
-  std::unique_ptr<RunLogWriter> log_;  // rank 0's, with --out
+  Account account_;
   std::exception_ptr error_;
   bool reports_;  // rank 0, or the lowest that lives
 };

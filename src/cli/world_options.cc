@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/print_or_drop.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -71,7 +72,7 @@ World open_world(const WorldSettings& s, bool quiet, bool survive) {
   options.survive = survive;
   options.native_collectives = native_collectives(s.collectives);
   World world = World::open(choice, std::move(options));
-  if (!quiet && world.rank() == 0 && !world.how().empty()) fmt::print(stderr, "tacit: {}\n", world.how());
+  if (!quiet && world.rank() == 0 && !world.how().empty()) print_or_drop(stderr, "tacit: {}\n", world.how());
   return world;
 }
 

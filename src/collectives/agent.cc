@@ -10,23 +10,13 @@
 namespace tacit {
 namespace {
 
-// On the wire as it lies in memory; ranks of one job run the same build on the same byte order.
-struct Header {
-  std::uint64_t body_bytes = 0;
-  std::int64_t step = 0;
-  std::uint32_t method = 0;
-  std::uint32_t ticket = 0;
-  std::uint32_t kind = 0;
-  std::uint32_t unused = 0;
-};
-static_assert(sizeof(Header) == 32);
 enum Kind : std::uint32_t { kPost = 1, kCall = 2, kStop = 3 };
 
 Tag request_tag(Tag::Lane lane, std::uint32_t service) { return {Tag::Channel::kRequest, lane, service}; }
 Tag body_tag(Tag::Lane lane, std::uint32_t ticket) { return {Tag::Channel::kRequestBody, lane, ticket}; }
 Tag reply_tag(Tag::Lane lane, std::uint32_t ticket) { return {Tag::Channel::kReply, lane, ticket}; }
 
-ConstBytes header_bytes(const Header& h) { return std::as_bytes(std::span(&h, 1)); }
+ConstBytes header_bytes(const RequestHeader& h) { return std::as_bytes(std::span(&h, 1)); }
 
 class EndpointAnswer final : public Answer {
  public:
@@ -66,7 +56,7 @@ class EndpointAgent final : public Agent {
   void stop() override {
     if (!task_) return;
     // A message to ourselves: it ends the wait in every world and costs no network.
-    const Header h{.kind = kStop};
+    const RequestHeader h{.kind = kStop};
     endpoint_.isend(endpoint_.rank(), request_tag(lane_, service_), header_bytes(h))->wait();
     const std::unique_ptr<Task> task = std::move(task_);
     task->join();
@@ -87,7 +77,7 @@ class EndpointAgent final : public Agent {
 
   void serve() {
     for (;;) {
-      Header h;
+      RequestHeader h;
       const Request request =
           endpoint_.irecv(kAnyRank, request_tag(lane_, service_), std::as_writable_bytes(std::span(&h, 1)));
       const Arrival arrival = request->wait();
@@ -100,7 +90,7 @@ class EndpointAgent final : public Agent {
     }
   }
 
-  void handle(int from, const Header& h) {
+  void handle(int from, const RequestHeader& h) {
     Request body;
     Call call{from, h.method, h.step, {}};
     if (h.body_bytes > 0) {
@@ -122,34 +112,30 @@ class EndpointAgent final : public Agent {
 
 }  // namespace
 
-// One request on its way: its header and, where it has one, its body.
-class Caller::Sending {
- public:
-  Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to)
-      : header_{.body_bytes = to.call.body.size(),
-                .step = to.call.step,
-                .method = to.call.method,
-                .ticket = caller.next_ticket_.fetch_add(1),
-                .kind = kind} {
-    Endpoint& endpoint = caller.endpoint_;
-    const Tag::Lane lane = caller.lane_;
-    // First: the answer lands in its place even if it comes before anybody waits for it.
-    if (kind == kCall) answer_ = endpoint.irecv(to.peer, reply_tag(lane, header_.ticket), to.reply);
-    head_ = endpoint.isend(to.peer, request_tag(lane, service), header_bytes(header_));
-    if (!to.call.body.empty()) body_ = endpoint.isend(to.peer, body_tag(lane, header_.ticket), to.call.body);
-  }
-  void wait() {
-    head_->wait();
-    if (body_) body_->wait();
-  }
-  Arrival answer() { return answer_->wait(); }
+Caller::Sending::Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to)
+    : header_{.body_bytes = to.call.body.size(),
+              .step = to.call.step,
+              .method = to.call.method,
+              .ticket = caller.next_ticket_.fetch_add(2),
+              .kind = kind} {
+  Endpoint& endpoint = caller.endpoint_;
+  const Tag::Lane lane = caller.lane_;
+  // First: the answer lands in its place even if it comes before anybody waits for it.
+  if (kind == kCall) answer_ = endpoint.irecv(to.peer, reply_tag(lane, header_.ticket), to.reply);
+  head_ = endpoint.isend(to.peer, request_tag(lane, service), header_bytes(header_));
+  if (!to.call.body.empty()) body_ = endpoint.isend(to.peer, body_tag(lane, header_.ticket), to.call.body);
+}
 
- private:
-  const Header header_;
-  Request answer_;
-  Request head_;
-  Request body_;
-};
+void Caller::Sending::wait() {
+  head_->wait();
+  if (body_) body_->wait();
+}
+
+bool Caller::Sending::over() { return head_->ready_by({}) && (!body_ || body_->ready_by({})); }
+
+std::unique_ptr<Caller::Sending> Caller::begin_post(int peer, std::uint32_t service, const Call& call) {
+  return std::make_unique<Sending>(*this, service, kPost, Addressed{peer, call});
+}
 
 void Caller::post_all(std::uint32_t service, std::span<const Addressed> posts) {
   std::deque<Sending> sending;

@@ -2,6 +2,7 @@
 #include "collectives/star.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -11,13 +12,9 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 0xFFFFFF00;
 // Methods above those of StarOp.
 constexpr std::uint32_t kAsk = 0xFF000000;
 constexpr std::uint32_t kResult = 0xFF000001;
-
-// The Comm beside it has those from 0.
-constexpr std::uint32_t kFirstTicket = 0x80000000;
 
 FloatView floats(std::vector<std::byte>& bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -26,7 +23,7 @@ FloatView floats(std::vector<std::byte>& bytes) {
 }  // namespace
 
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
-    : endpoint_(endpoint), caller_(endpoint, lane, kFirstTicket), monitor_(tasks.make_monitor()) {
+    : endpoint_(endpoint), caller_(endpoint, lane, Caller::Tickets::kOdd), monitor_(tasks.make_monitor()) {
   const auto on_departure = [this](int) { settle(); };
   agent_ = make_agent(
       endpoint, tasks, lane, kService,
@@ -83,7 +80,11 @@ void Star::on_ask(int head, std::int64_t number) {
   }
   // A letter to ourselves would wait for this very task.
   if (head == endpoint_.rank()) return on_result(number, result);
-  caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+  // The agent does not wait until the head's agent takes it: where ranks disagree about who lives there are two heads,
+  // and their agents, each with a letter for the other, would take neither.
+  letters_.remove_if([](const Letter& letter) { return letter.sending->over(); });
+  Letter& letter = letters_.emplace_back(Letter{std::move(result)});
+  letter.sending = caller_.begin_post(head, kService, {endpoint_.rank(), kResult, number, letter.result});
 }
 
 void Star::on_result(std::int64_t number, ConstBytes result) {

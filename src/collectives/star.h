@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,8 @@ struct StarOp {
 // Lifetime  endpoint and tasks outlive it.
 class Star {
  public:
+  static constexpr std::uint32_t kService = 0xFFFFFF00;
+
   Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane);
 
   // One collective, by its number, which is the same on all ranks. Throws PeerLost where this rank itself is lost to
@@ -49,6 +52,11 @@ class Star {
     std::unique_ptr<Answer> answer;
   };
   using Joins = std::map<int, Join>;  // by rank
+  // A result on its way to a head that asked.
+  struct Letter {
+    std::vector<std::byte> result;
+    std::unique_ptr<Caller::Sending> sending{};
+  };
 
   void on_call(const Call& call, std::unique_ptr<Answer> answer);
   void on_ask(int head, std::int64_t number);
@@ -66,6 +74,7 @@ class Star {
   std::map<std::int64_t, std::set<int>> asked_;
   Joins joins_;                              // the agent's, as the next
   std::map<int, std::int64_t> asked_by_us_;  // who was asked for which
+  std::list<Letter> letters_;                // the agent's, too
   std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away
 };
 

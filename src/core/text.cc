@@ -2,6 +2,8 @@
 #include "tacit/core/text.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
 #include <sstream>
 
@@ -21,6 +23,33 @@ std::size_t distance(std::string_view a, std::string_view b) {
       if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d.back().back();
+}
+
+// A character of UTF-8 at the start of a text; no bytes where there is none.
+struct Character {
+  std::size_t bytes = 0;
+  std::uint32_t code = 0;
+};
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  if (byte(0) < 0x80) return {1, byte(0)};
+  const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC0 || byte(0) > 0xF4 || text.size() < bytes) return {};
+  std::uint32_t code = byte(0) & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < kLeast[bytes] || code > 0x10FFFF || surrogate ? Character{} : Character{bytes, code};
+}
+
+bool harmless(std::uint32_t code) {
+  if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return false;        // control characters
+  if (code == 0x061C || code == 0x200E || code == 0x200F) return false;  // directions of writing
+  return !(code >= 0x2028 && code <= 0x202E) && !(code >= 0x2066 && code <= 0x2069);
 }
 
 }  // namespace
@@ -62,6 +91,26 @@ std::string exact(double value) {
   out.precision(17);
   out << value;
   return out.str();
+}
+
+std::string shown(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    const bool as_it_is = next.bytes > 0 && harmless(next.code);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(next.bytes, 1));
+    text.remove_prefix(bytes.size());
+    if (as_it_is) {
+      out += bytes;
+      continue;
+    }
+    for (const char c : bytes) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += std::string("\\x") + kDigits[byte >> 4U] + kDigits[byte & 15U];
+    }
+  }
+  return out;
 }
 
 }  // namespace tacit

@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/runlog/writer.h"
 
+#include "runlog/plain_file.h"
 #include "tacit/core/error.h"
+#include "tacit/runlog/whole_file.h"
 
 namespace tacit {
+namespace {
 
-RunLogWriter::RunLogWriter(const std::filesystem::path& file) : path_(file), file_(file) {
-  if (!file_)
-    throw InvalidConfig("cannot write " + file.string() + "; give --out a folder that you may write to");
+std::unique_ptr<PlainFile> open(const std::filesystem::path& file, RunLogWriter::Begin begin) {
+  try {
+    return std::make_unique<PlainFile>(
+        file, begin == RunLogWriter::Begin::kAnew ? PlainFile::How::kAnew : PlainFile::How::kGoOn);
+  } catch (const Error& error) {
+    throw InvalidConfig(std::string(error.what()) + "; give --out a folder that you may write to");
+  }
 }
+
+}  // namespace
+
+RunLogWriter::RunLogWriter(const std::filesystem::path& file, Begin begin) : file_(open(file, begin)) {}
+RunLogWriter::~RunLogWriter() = default;
 
 void RunLogWriter::write_line(const std::string& line) {
   const MutexLock lock(mutex_);
-  file_ << line << '\n' << std::flush;
-  if (!file_) throw Error("cannot write on to " + path_.string() + "; is the disk full?");
+  file_->write(line + "\n");
+}
+
+void RunLogWriter::sync() {
+  const MutexLock lock(mutex_);
+  file_->sync();
+}
+
+bool RunLogWriter::empty() const {
+  const MutexLock lock(mutex_);
+  return file_->empty();
 }
 
 void write_summary(const Summary& summary, const std::filesystem::path& file) {
-  const std::filesystem::path beside = file.string() + ".part";
-  {
-    std::ofstream out(beside);
-    out << to_json_text(summary) << std::flush;
-    if (!out) throw Error("cannot write " + beside.string() + "; is the disk full?");
-  }
-  std::error_code error;
-  std::filesystem::rename(beside, file, error);
-  if (!error) return;
-  std::filesystem::remove(beside);
-  throw Error("cannot write " + file.string() + " (" + error.message() +
-              "); is a folder of that name in the way?");
+  write_whole_file(file, to_json_text(summary));
 }
 
 }  // namespace tacit

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/toml_text.h"
 #include "sim/units.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -118,25 +119,6 @@ class Table {
   std::vector<std::string> asked_;
 };
 
-// How deep values and names are inside each other, at most, outside of texts and remarks. toml11 follows them by calls.
-inline std::size_t nesting(const std::string& text) {
-  std::size_t depth = 0;
-  std::size_t dots = 0;
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' || c == '\'') i = std::min(text.find_first_of(c, i + 1), text.find('\n', i));
-    if (c == '#') i = text.find('\n', i);
-    if (i >= text.size()) break;
-    if (text[i] == '\n') dots = 0;
-    if (c == '.') ++dots;
-    if (c == '[' || c == '{') ++depth;
-    if ((c == ']' || c == '}') && depth > 0) --depth;
-    most = std::max({most, depth, dots});
-  }
-  return most;
-}
-
 // `kind` is what messages call the file, `example` the path of a good one.
 inline toml::value parse_toml(const std::filesystem::path& file, const std::string& kind,
                               const std::string& example) {
@@ -144,12 +126,7 @@ inline toml::value parse_toml(const std::filesystem::path& file, const std::stri
   if (!in || std::filesystem::is_directory(file))
     throw InvalidConfig("cannot read the " + kind + " " + file.string() + "; give the path of one, such as " +
                         example);
-  std::stringstream text;
-  text << in.rdbuf();
-  constexpr std::size_t kMost = 64;
-  if (nesting(text.str()) > kMost)
-    throw InvalidConfig("the " + kind + " " + file.string() + " has values inside each other more than " +
-                        std::to_string(kMost) + " deep; no key wants that");
+  std::istringstream text(read_toml_text(in, "the " + kind + " " + file.string()));
   try {
     return toml::parse(text, file.string());
   } catch (const toml::syntax_error& error) {

@@ -197,6 +197,7 @@ class RankTrainer {
     const double epoch = static_cast<double>(steps_done) / static_cast<double>(sampler_.steps_per_epoch());
     report_.evaluation = Evaluated{steps_done, epoch, static_cast<double>(sums[0] / sums[2]),
                                    static_cast<double>(sums[1] / sums[2]), report_.seconds};
+    report_.evaluations.push_back(*report_.evaluation);
     plan_.record(steps_done, report_.evaluation->accuracy);
     if (reports()) job_.observer.on_evaluation(*report_.evaluation);
     require_finite(report_.evaluation->loss, "test loss", steps_done - 1);

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -67,11 +68,15 @@ class BufferPool {
   std::vector<std::unique_ptr<std::byte[]>>& shelf_for(std::size_t capacity) TACIT_REQUIRES(mutex_) {
     return shelves_[static_cast<std::size_t>(std::countr_zero(capacity))];
   }
-  void put(std::unique_ptr<std::byte[]> memory, std::size_t capacity) {
+  // A destructor's: where the shelf cannot grow, the memory is not kept.
+  void put(std::unique_ptr<std::byte[]> memory, std::size_t capacity) noexcept {
     const MutexLock lock(mutex_);
     if (capacity > kLargest || kept_ + capacity > kMostKept) return;
-    shelf_for(capacity).push_back(std::move(memory));
-    kept_ += capacity;
+    try {
+      shelf_for(capacity).push_back(std::move(memory));
+      kept_ += capacity;
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   SpinMutex mutex_;

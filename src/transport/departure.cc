@@ -22,7 +22,7 @@ Departure agent_failure(const std::exception_ptr& error) {
 
 PeerLost loss(int rank, int gone, const Departure& how, const std::string& wait) {
   const std::string why = how.why + " (" + wait + ")";
-  if (how.culprit < 0 || how.culprit == rank || how.culprit == gone) return {rank, gone, why};
+  if (how.culprit < 0 || how.culprit == gone) return {rank, gone, why};
   return {rank, how.culprit, "so says rank " + std::to_string(gone) + ": " + why};
 }
 

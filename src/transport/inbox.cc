@@ -2,6 +2,7 @@
 #include "transport/inbox.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -47,8 +48,7 @@ class Receive final : public Operation {
   bool take_offer() {
     Message& m = *message_;
     if (want_.borrow) {
-      m.buffer = inbox_.pool_.take(m.length);
-      m.landing = m.buffer.first(m.length);
+      inbox_.make_room(m);
     } else if (m.length <= want_.into.size()) {
       m.landing = want_.into.first(m.length);
     } else {
@@ -72,6 +72,23 @@ class Receive final : public Operation {
   bool settled_ = false;  // the owner's
 };
 
+NoMemory::NoMemory(int rank, const Message& message) {
+  std::snprintf(text_.data(), text_.size(),
+                "rank %d has no memory for a message of %zu bytes from rank %d (%s); give it more, or run "
+                "fewer ranks on "
+                "its machine",
+                rank, message.length, message.from, message.tag.text().c_str());
+}
+
+void Inbox::make_room(Message& message) {
+  try {
+    message.buffer = pool_.take(message.length);
+  } catch (const std::bad_alloc&) {
+    throw NoMemory(rank_, message);
+  }
+  message.landing = message.buffer.first(message.length);
+}
+
 Request Inbox::receive(const Want& want) { return std::make_unique<Receive>(*this, want); }
 
 std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, std::size_t framing) {
@@ -89,8 +106,7 @@ void Inbox::place(const std::shared_ptr<Message>& message) {
   if (receive != nullptr && !receive->want_.borrow && message->length <= receive->want_.into.size()) {
     message->landing = receive->want_.into.first(message->length);
   } else {
-    message->buffer = pool_.take(message->length);
-    message->landing = message->buffer.first(message->length);
+    make_room(*message);
   }
   message->receiver = receive;
   if (receive != nullptr) {  // nothing throws from here on
@@ -168,7 +184,7 @@ void Inbox::post(Receive& receive) {
 
 // Its message, if it is coming in, goes to the next receive that asked for it or will ask, and not into memory that is
 // about to be gone. Where a peer's messages come side by side, those that nobody has asked for keep their order.
-void Inbox::drop(Receive& receive) {
+void Inbox::drop(Receive& receive) noexcept {
   int from = kAnyRank;
   {
     const MutexLock lock(mutex_);
@@ -182,8 +198,13 @@ void Inbox::drop(Receive& receive) {
     if (message->complete) return;
     before = std::move(message->buffer);
     const Bytes come = message->landing.first(message->received);
-    place(message);
-    copy<std::byte>(come, message->landing.first(message->received));
+    try {
+      place(message);
+      copy<std::byte>(come, message->landing.first(message->received));
+    } catch (const std::bad_alloc&) {
+      message->receiver = nullptr;
+      message->landing = {};  // homeless(): this is a destructor's, and the transport says what it means
+    }
   });
 }
 

@@ -3,9 +3,11 @@
 // there, fills the memory it is given, and says when the message is complete; it need not know who receives it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "tacit/transport/endpoint.h"
@@ -40,6 +42,20 @@ struct Message {
   std::unique_ptr<Offer>
       offer{};              // what to take it from, where it has not landed; whoever claimed it takes it
   std::uint64_t order = 0;  // guarded by the inbox: messages in the order in which they were announced
+
+  // It came in where a receive wanted it, the receive was dropped, and there was no other memory for it: the transport
+  // cannot end it, and says so.
+  bool homeless() const { return landing.size() < length; }
+};
+
+// There is no memory for a message. Says for which, and needs none for that.
+class NoMemory : public std::bad_alloc {
+ public:
+  NoMemory(int rank, const Message& message);
+  const char* what() const noexcept override { return text_.data(); }
+
+ private:
+  std::array<char, 200> text_{};
 };
 
 // What a transport lends the operations of its ranks.
@@ -85,8 +101,9 @@ class Inbox {
   friend class Receive;
   // Gives a message to the first receive that waits for it, or keeps it until one asks.
   void place(const std::shared_ptr<Message>& message) TACIT_REQUIRES(mutex_);
+  void make_room(Message& message);  // throws NoMemory
   void post(Receive& receive);
-  void drop(Receive& receive);
+  void drop(Receive& receive) noexcept;
 
   const int rank_;
   Ledger& ledger_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "transport/close_on_exec.h"
 
 namespace tacit {
 namespace {
@@ -78,7 +79,10 @@ JobKey JobKey::read_file(const std::filesystem::path& path) {
   }
 }
 
-JobKey JobKey::read_descriptor(int descriptor) { return from_hex(read_start(descriptor)); }
+JobKey JobKey::read_descriptor(int descriptor) {
+  close_on_exec(descriptor);
+  return from_hex(read_start(descriptor));
+}
 
 std::string JobKey::hex() const {
   constexpr char kDigits[] = "0123456789abcdef";

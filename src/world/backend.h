@@ -25,11 +25,14 @@ class World::Impl {
   virtual void run(const std::function<void(Process&)>& body) = 0;
   virtual void interrupt() = 0;
   virtual std::string trace_hash() const { return ""; }
+  // Ranks in other processes without which the run came to its end.
+  virtual std::vector<int> given_up() const { return {}; }
 
   // How World::open found the ranks.
   struct Origin {
     std::string how;
-    int local_ranks = 0;  // 0: not known
+    int local_ranks = 0;       // 0: not known
+    int note_descriptor = -1;  // the launcher's memory for notes, where a run may go on without ranks
   };
   Origin origin;
 };

@@ -27,6 +27,7 @@ class ProcessWorld final : public World::Impl {
   bool one_process() const override { return false; }
   std::string name() const override { return name_; }
   void interrupt() override { fabric_->interrupt(); }
+  std::vector<int> given_up() const override { return given_up_; }
 
   void run(const std::function<void(Process&)>& body) override {
     TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
@@ -40,6 +41,9 @@ class ProcessWorld final : public World::Impl {
     // An agent's error explains the trainer's PeerLost, never an error of the trainer's own.
     const std::exception_ptr cause = fabric_->cause();
     if (cause && (!error || is_consequence(error))) error = cause;
+    // Before it leaves: peers that end after it are none it went on without.
+    if (!error)
+      for (const Loss& loss : fabric_->endpoint().losses()) given_up_.push_back(loss.rank);
     fabric_->leave(error ? failure(error) : Departure{false, "its program ended"});
     if (error) std::rethrow_exception(error);
   }
@@ -49,6 +53,7 @@ class ProcessWorld final : public World::Impl {
   const std::string name_;
   const MakeComm make_comm_;
   bool ran_ = false;
+  std::vector<int> given_up_;
 };
 
 }  // namespace

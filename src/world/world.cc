@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/world/world.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <iostream>
 #include <string_view>
@@ -12,6 +9,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/thrown.h"
 #include "world/backend.h"
+#include "world/launcher_note.h"
 #include "world/plan.h"
 
 namespace tacit {
@@ -61,16 +59,6 @@ World open_planned(WorldPlan& plan, WorldOptions options) {
   }
 }
 
-// Tells tacit launch that the others go on without this rank (docs/launch.md). The descriptor may be something else by
-// now: only the launcher's memory has these seals.
-void note_that_others_go_on(int descriptor, int rank) {
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
-  if (descriptor < 0 || ::fcntl(descriptor, F_GET_SEALS) != kSeals) return;
-  const char yes = 1;
-  // Without it the launcher ends the others when this rank is lost, and says so.
-  if (::pwrite(descriptor, &yes, 1, rank) != 1) return;
-}
-
 }  // namespace
 
 bool is_consequence(const std::exception_ptr& error) { return is<PeerLost>(error); }
@@ -88,6 +76,7 @@ void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
 World World::open(const WorldChoice& choice, WorldOptions options) {
   WorldPlan plan = plan_world(choice, Environment::of_this_process());
   const bool survives = options.survive;
+  keep_notes(plan.note_descriptor);
   World world = open_planned(plan, std::move(options));
   // MPI counts its ranks itself: with another MPI's launcher it sees one alone.
   if (world.size() != plan.size || world.rank() != plan.rank)
@@ -95,8 +84,8 @@ World World::open(const WorldChoice& choice, WorldOptions options) {
                         " to its launcher and rank " + std::to_string(world.rank()) + " of " +
                         std::to_string(world.size()) +
                         " to its MPI library; use the launcher of the MPI that Tacit was built with");
-  if (survives) note_that_others_go_on(plan.note_descriptor, plan.rank);
-  world.impl_->origin = {plan.how, plan.local_ranks};
+  if (survives) leave_note(plan.note_descriptor, plan.rank, LauncherNote::kOthersGoOn);
+  world.impl_->origin = {plan.how, plan.local_ranks, survives ? plan.note_descriptor : -1};
   return world;
 }
 
@@ -121,7 +110,11 @@ int World::local_ranks() const {
 std::string World::name() const { return impl_->name(); }
 std::string World::how() const { return impl_->origin.how; }
 std::string World::trace_hash() const { return impl_->trace_hash(); }
-void World::run(const std::function<void(Process&)>& body) { impl_->run(body); }
+void World::run(const std::function<void(Process&)>& body) {
+  impl_->run(body);
+  for (const int rank : impl_->given_up())
+    leave_note(impl_->origin.note_descriptor, rank, LauncherNote::kGivenUp);
+}
 void World::interrupt() { impl_->interrupt(); }
 
 }  // namespace tacit

@@ -223,6 +223,67 @@ TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {
   }
 }
 
+TEST_F(Cli, ARunWhoseOutputNobodyReadsLeavesItsAccount) {
+  const std::string command = "cd '" + path(".").string() +
+                              "' && { '" TACIT_PROGRAM
+                              "' train --workers 2 --data synthetic:samples=320,test=64,size=8 --model "
+                              "mlp:hidden=8 --steps 200 --out o 2>&1; echo $? >code; } | true";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(slurp(path("code")), "1\n");  // what was asked for was not said
+  EXPECT_EQ(nlohmann::json::parse(slurp(path("o/summary.json"))).at("status"), "finished");
+  EXPECT_EQ(read_run_log(path("o/run.jsonl")).ended->status, "finished");
+}
+
+TEST_F(Cli, AFullDiskIsWarnedOfOnceAndTheRunGoesOn) {
+  // The log is of 300 lines, and files of this process may have 2048 bytes: enough for the summary.
+  const std::string command =
+      "cd '" + path(".").string() +
+      "' && { (ulimit -f 4; exec '" TACIT_PROGRAM
+      "' train --workers 3 --data synthetic:samples=320,test=64,size=8 --model mlp:hidden=8 --steps 100 "
+      "--log-every 1 --quiet --out o 2>&1); echo $? >code; } | cat >out";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string out = slurp(path("out"));
+  EXPECT_EQ(slurp(path("code")), "0\n") << out;
+  const std::string warning = "run.jsonl (File too large); the run goes on";
+  EXPECT_NE(out.find(warning), std::string::npos) << out;
+  EXPECT_EQ(out.find(warning), out.rfind(warning)) << out;
+  EXPECT_EQ(nlohmann::json::parse(slurp(path("o/summary.json"))).at("status"), "finished");
+  EXPECT_FALSE(read_run_log(path("o/run.jsonl")).steps.empty());  // whole lines
+}
+
+TEST_F(Cli, ALinkInThePlaceOfTheLogIsRefused) {
+  fs::create_directories(path("o"));
+  std::ofstream(path("precious")) << "text";
+  fs::create_symlink(path("precious"), path("o/run.jsonl"));
+  expect_refusal("train --data synthetic --model mlp --steps 1 --out o", {"run.jsonl", "symbolic link"});
+  EXPECT_EQ(slurp(path("precious")), "text");
+}
+
+TEST_F(Cli, TwoSignalsAtOnceAreOneWish) {
+  const fs::path out = path("o");
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(TACIT_PROGRAM, "tacit", "train", "--workers", "2", "--steps", "100000000", "--log-every", "1",
+          "--quiet", "--data", "synthetic:samples=320,test=64,size=8", "--model", "mlp:hidden=8", "--batch",
+          "8", "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  ASSERT_GT(child, 0);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < give_up &&
+         slurp(out / "run.jsonl").find("steps_done") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 5; ++i) {  // the end may come before the last
+    kill(child, SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(nlohmann::json::parse(slurp(out / "summary.json")).at("status"), "interrupted");
+}
+
 TEST_F(Cli, SaysWhichStrategyTakesWhichCompressor) {
   EXPECT_NE(tacit("list --legal").out.find("topk        plain ef dgc    plain ef"), std::string::npos);
   bool refused = false;

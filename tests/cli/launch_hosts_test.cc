@@ -125,6 +125,68 @@ TEST_F(LaunchHosts, ALostHostIsNamedAndItsRanksEndToo) {
   for (const pid_t pid : pids) EXPECT_TRUE(eventually([&] { return !lives(pid); })) << pid;
 }
 
+TEST_F(LaunchHosts, StrategiesThatCanGoOnDoSoWithoutAHost) {
+  write("hosts", "127.0.0.1 slots=2\n127.0.0.2 slots=2\n");
+  for (const char* strategy : {"gossip", "wagma"}) {
+    fs::remove(path("err"));
+    ranks_do("epochs=3; [ $TACIT_RANK -ge 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+             "' train --model mlp --data synthetic --epochs $epochs --batch 8 --strategy " +
+             std::string(strategy));
+    Running job(folder(), args({"--grace", "0", "--", "./rank"}));
+    ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+    kill(pid_in("ssh_127.0.0.2"), SIGKILL);
+    EXPECT_EQ(job.wait(), 0) << err();
+    EXPECT_NE(out().find("[0] status          finished"), std::string::npos) << out();
+    EXPECT_NE(out().find("2 of 4 workers finished"), std::string::npos) << out();
+    for (const char* rank : {"2", "3"})
+      EXPECT_NE(err().find(std::string("rank ") + rank + " was lost: the connection to host 127.0.0.2 ended"),
+                std::string::npos)
+          << err();
+    EXPECT_NE(err().find("; the others go on without it"), std::string::npos) << err();
+  }
+}
+
+TEST_F(LaunchHosts, ARankThatIsStoppedOnAnotherHostIsNotWaitedForEither) {
+  write("hosts", "127.0.0.1 slots=2\n127.0.0.2 slots=2\n");
+  ranks_do(
+      "echo $$ >pid$TACIT_RANK; epochs=3; [ $TACIT_RANK = 3 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+      "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 3 --strategy gossip");
+  Running job(folder(), args({"--grace", "1", "--", "./rank"}));
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("pid3"), SIGSTOP);
+  EXPECT_EQ(job.wait(), 0) << err();
+  EXPECT_NE(err().find("ranks 0-2 exited with 0; rank 3 was killed by signal 9 (Killed)"), std::string::npos)
+      << err();
+}
+
+TEST_F(LaunchHosts, AHostThatNoLongerAnswersIsNotWaitedForEither) {
+  write("hosts", "127.0.0.1 slots=2\n127.0.0.2\n");
+  ranks_do(
+      "echo $$ >pid$TACIT_RANK; epochs=3; [ $TACIT_RANK = 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+      "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 3 --strategy gossip");
+  Running job(folder(), args({"--grace", "0", "--", "./rank"}));
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("ssh_127.0.0.2"), SIGSTOP);
+  kill(pid_in("pid2"), SIGSTOP);
+  EXPECT_EQ(job.wait(), 0) << err();
+  EXPECT_NE(err().find("ranks 0, 1 exited with 0; rank 2 was lost: the connection to host 127.0.0.2 ended"),
+            std::string::npos)
+      << err();
+  EXPECT_TRUE(eventually([&] { return !lives(pid_in("pid2")); }));
+}
+
+TEST_F(LaunchHosts, ALineThatDoesNotEndIsCutAndSaysSo) {
+  write("long_ssh",
+        "#!/bin/sh\nshift\nhead -c 3000000 /dev/zero | tr '\\0' x; echo; exec sh -c \"exec $*\"\n");
+  write("one", "alpha\n");
+  const Result r = tacit("launch --hosts one --ssh ./long_ssh -- echo hello");
+  EXPECT_EQ(r.code, 0) << r.err.substr(0, 1000);
+  EXPECT_EQ(r.out, "[0] hello\n");
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), 'x'), 65536);
+  EXPECT_NE(r.err.find(std::to_string(3000000 - 65536) + " bytes more, which were cut off"),
+            std::string::npos);
+}
+
 TEST_F(LaunchHosts, AHostThatCannotBeUsedIsNamed) {
   const auto refused = [&](const std::string& more, const Strings& words) {
     const Result r = tacit("launch --ssh ./fake_ssh " + more);

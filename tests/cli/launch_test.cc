@@ -206,6 +206,51 @@ TEST_F(Launch, AsManyRanksAsMayBeLostDoNotEndTheOthers) {
       << r.err;
 }
 
+// What a rank writes to tell the launcher something about one, as World does it.
+std::string note(const std::string& about, int what) {
+  return "printf '\\00" + std::to_string(what) +
+         "' | dd of=/proc/self/fd/$TACIT_NOTES_FD bs=1 conv=notrunc seek=" + about + " 2>/dev/null\n";
+}
+std::string others_go_on() { return note("$TACIT_RANK", 1); }
+
+TEST_F(Launch, ARankThatOthersFinishedWithoutIsEndedAndASlowOneIsNot) {
+  ranks_do(
+      others_go_on() +
+      "echo $$ >pid$TACIT_RANK\n[ $TACIT_RANK = 2 ] && exec sleep 1000\nuntil [ -s pid2 ]; do sleep 0.05; "
+      "done\n"
+      "[ $TACIT_RANK = 0 ] && {\n" +
+      note("2", 2) +
+      "exit 0; }\nwhile kill -0 $(cat pid2); do sleep 0.05; done 2>/dev/null; sleep 0.5; echo done");
+  const Result r = tacit("launch -n 3 --grace 0.2 -- ./rank");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "[1] done\n");
+  EXPECT_EQ(
+      r.err,
+      "tacit launch: rank 2 still runs, without which others have finished; it has 0.2 s to end by itself\n"
+      "tacit launch: rank 2 still runs and is ended\n"
+      "tacit launch: ranks 0, 1 exited with 0; rank 2 was killed by signal 15 (Terminated)\n");
+}
+
+TEST_F(Launch, ARankThatWasCutOffDoesNotEndThoseThatGoOnWithoutIt) {
+  ranks_do(others_go_on() + "[ $TACIT_RANK = 1 ] && { touch cut; exit 3; }\n" +
+           "until [ -e cut ]; do sleep 0.05; done; sleep 0.3; echo done");
+  Result r = tacit("launch -n 2 --grace 0 -- ./rank");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "[0] done\n");
+  EXPECT_NE(r.err.find("rank 1 exited with 3; the others go on without it"), std::string::npos) << r.err;
+  ranks_do(others_go_on() + "exit 3");  // nobody is left that could have
+  r = tacit("launch -n 2 -- ./rank");
+  EXPECT_EQ(r.code, 3) << r.err;
+}
+
+TEST_F(Launch, AFailureAfterALossThatWasSparedIsTheJobs) {
+  ranks_do(others_go_on() + "[ $TACIT_RANK = 1 ] && { touch cut; kill -9 $$; }\n" +
+           "until [ -e cut ]; do sleep 0.05; done; sleep 0.3; exit 7");
+  const Result r = tacit("launch -n 2 -- ./rank");
+  EXPECT_EQ(r.code, 7) << r.err;
+  EXPECT_NE(r.err.find("tacit launch: rank 0 exited with 7\n"), std::string::npos) << r.err;
+}
+
 TEST_F(Launch, RanksThatIgnoreTheRequestToEndAreKilled) {
   ranks_do(
       "[ $TACIT_RANK = 1 ] && { until [ -s pid0 ]; do sleep 0.05; done; exit 7; }\n"

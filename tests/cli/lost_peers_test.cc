@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "support/launch.h"
 
@@ -135,11 +136,55 @@ TEST_P(Survivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
   kill(pid_in("pid.2"), SIGSTOP);
   EXPECT_TRUE(err_says("rank 2 was lost at step ")) << err();
   kill(pid_in("pid.2"), SIGCONT);
-  launch.wait();
+  EXPECT_EQ(launch.wait(), 0) << err();
   EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out() << err();
   EXPECT_EQ(out().find("[2] status"), std::string::npos) << out();
   EXPECT_NE(err().find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << err();
   EXPECT_EQ(err().find("rank 2 lost rank"), std::string::npos) << err();
+}
+
+TEST_P(Survivors, AreNotWaitingForARankThatIsStopped) {
+  ranks_do("echo $$ >pid.$TACIT_RANK\nepochs=3; [ $TACIT_RANK = 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+           "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 3 --strategy " +
+           std::string(GetParam()));
+  Running launch(folder(), {"-n", "4", "--grace", "1", "--", "./rank"});
+  kill(victim(), SIGSTOP);
+  EXPECT_EQ(launch.wait(), 0) << err();
+  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
+  EXPECT_NE(err().find("rank 2 still runs, without which others have finished; it has 1 s to end by itself"),
+            std::string::npos)
+      << err();
+  EXPECT_NE(err().find("ranks 0, 1, 3 exited with 0; rank 2 was killed by signal 9 (Killed)"),
+            std::string::npos)
+      << err();
+}
+
+TEST_P(Survivors, LeaveAnAccountWithoutRankZero) {
+  ranks_do(
+      "echo $$ >pid.$TACIT_RANK\nepochs=3; [ $TACIT_RANK = 0 ] && epochs=1000000\nexec '" TACIT_PROGRAM
+      "' train --model mlp --data synthetic --epochs $epochs --batch 8 --out run --target 0.01 --strategy " +
+      std::string(GetParam()));
+  Running launch(folder(), {"-n", "4", "--", "./rank"});
+  victim();
+  kill(pid_in("pid.0"), SIGKILL);
+  EXPECT_EQ(launch.wait(), 0) << err();
+  const auto summary = nlohmann::json::parse(slurp(path("run/summary.json")));
+  EXPECT_EQ(summary.at("status"), "finished");
+  EXPECT_EQ(summary.at("lost").size(), 1U);
+
+  double before_loss = 0;  // when the last evaluation was that rank 0 wrote
+  std::set<int> writers;
+  nlohmann::json last;
+  std::istringstream log(slurp(path("run/run.jsonl")));
+  for (std::string line; std::getline(log, line);) {
+    last = nlohmann::json::parse(line);
+    if (last.at("event") == "steps_done") writers.insert(last.at("rank").get<int>());
+    if (last.at("event") == "evaluated" && writers == std::set{0}) before_loss = last.at("seconds");
+  }
+  EXPECT_EQ(writers, (std::set{0, 1}));
+  EXPECT_EQ(last.at("status"), "finished");
+  // The first evaluation reached it, and rank 1 knows that one too.
+  EXPECT_LT(summary.at("target_seconds").get<double>(), before_loss);
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma"),
@@ -151,6 +196,47 @@ TEST_F(LostPeers, AStrategyThatNeedsAllEndsWhateverTheLauncherAllows) {
   kill(victim(), SIGKILL);
   EXPECT_EQ(launch.wait(), 3);
   expect_all_name_rank_two();
+}
+
+TEST_F(LostPeers, ALauncherThatIsKilledLeavesAnAccount) {
+  train("--out run --log-every 1");
+  Running launch(folder(), job("50"));
+  victim();
+  launch.signal(SIGKILL);
+  EXPECT_EQ(launch.wait(), 128 + SIGKILL);
+  ASSERT_TRUE(eventually([&] { return fs::exists(path("run/summary.json")); }));
+  const auto summary = nlohmann::json::parse(slurp(path("run/summary.json")));
+  EXPECT_NE(summary.at("status"), "finished");
+  EXPECT_GT(summary.at("steps"), 0);
+  for (const pid_t pid : pids_in({"pid.0", "pid.1", "pid.2", "pid.3"}))
+    EXPECT_TRUE(eventually([&] { return !lives(pid); }));
+}
+
+TEST_F(LostPeers, EveryRankOfARunThatDivergedSaysSo) {
+  ranks_do("'" TACIT_PROGRAM
+           "' train --model mlp:hidden=8 --data synthetic:samples=320,test=64,size=8 --batch 8 --lr 5 "
+           "--optimizer sgd --steps 60\necho $? >code.$TACIT_RANK");
+  tacit("launch -n 3 -- ./rank");
+  for (const char* code : {"code.0", "code.1", "code.2"})
+    EXPECT_EQ(slurp(path(code)), "1\n") << code << err();
+}
+
+TEST_F(LostPeers, WhatARankStartedHasNothingOfItsAndDoesNotHideItsDeath) {
+  ranks_do("echo $$ >pid.$TACIT_RANK; exec '" TACIT_RANK_WITH_CHILD "'");
+  Running launch(folder(), {"-n", "2", "--grace", "50", "--", "./rank"});
+  const std::vector<pid_t> left = pids_in({"left.0", "left.1"});
+  kill(pid_in("pid.1"), SIGKILL);
+  EXPECT_EQ(launch.wait(), 3) << err();
+  EXPECT_NE(err().find("rank 0 lost rank 1: "), std::string::npos) << err();
+  EXPECT_EQ(err().find("nothing was heard of it"), std::string::npos)
+      << err();  // its connection ended with it
+  for (const pid_t pid : left) kill(pid, SIGKILL);
+  for (const char* name : {"fds.0", "fds.1"})
+    for (const std::string& line : sorted_lines(slurp(path(name)))) {
+      if (line.find(" -> ") == std::string::npos) continue;
+      const std::string number = line.substr(line.rfind(' ', line.find(" -> ") - 1) + 1);
+      EXPECT_LE(std::stoi(number), STDERR_FILENO) << name << ": " << line;
+    }
 }
 
 // Ranks that serve shards wait for each other and for themselves.

@@ -24,7 +24,7 @@ std::vector<TransportCase> all_transports() {
        })},
       {"tcp", over_tcp({.encrypted = false, .share_memory = false})},
       {"tcp_tls", over_tcp({.encrypted = true, .share_memory = false})},
-      {"tcp_memory", over_tcp({.encrypted = false, .share_memory = true})}};
+      {"tcp_memory", over_tcp({.encrypted = true, .share_memory = true})}};
   all.insert(all.end(), threads.begin(), threads.end());
   return all;
 }

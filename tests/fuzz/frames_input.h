@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An input of frames_fuzz: what a peer sends, in which pieces, and what the rank does between them.
-//   byte 0              bit 0: both are on one machine
+//   byte 0              bit 0: the rank tries whether it can read the peer's memory, and answers where the peer tries
 //   byte 1              number of steps, modulo kMostSteps
 //   two bytes per step  how many bytes the peer sends, then what the rank does: act:3, tag:2, size:3 from the low bits
 //   the rest            the peer's bytes
@@ -36,10 +36,11 @@ constexpr std::uint8_t step(Act act, std::uint32_t tag_number = 0, std::uint32_t
   return static_cast<std::uint8_t>(static_cast<std::uint32_t>(act) | tag_number << 3U | size_number << 5U);
 }
 
-// The peer's memory as the rank can read it.
+// The peer's memory as the rank can read it. Its first bytes are those that the rank makes up to try it.
 constexpr std::uint32_t kPeerProcess = 77;
 constexpr std::uint64_t kPeerMemory = 0x10000;
 constexpr std::size_t kPeerMemoryBytes = 8192;
+constexpr std::uint64_t kPeerTicket = 0x20000;  // where a word is 1
 constexpr std::byte peer_memory(std::size_t at) { return static_cast<std::byte>(at * 31 + (at >> 8U)); }
 
 }  // namespace tacit::fuzz

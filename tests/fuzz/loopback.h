@@ -71,28 +71,28 @@ class Peer {
   tcp::socket socket_;
 };
 
-// Makes connections. Where both ends have one address, ranks take each other to be on the same machine.
+// Makes connections.
 class Loopback {
  public:
   struct Pair {
     std::shared_ptr<Stream> stream;
     Peer peer;
+    int descriptor;  // the stream's
   };
 
-  Pair connect(bool same_machine) {
-    const auto host = boost::asio::ip::make_address_v4("127.0.0.1");
-    const auto elsewhere = boost::asio::ip::make_address_v4("127.0.0.2");
+  Pair connect() {
     const AlarmLater alarm_later;
     tcp::socket peer(io_, tcp::v4());
-    if (!same_machine) peer.bind({elsewhere, 0});
-    peer.connect({host, acceptor_.local_endpoint().port()});
-    auto stream = std::make_shared<Stream>(acceptor_.accept(), nullptr, Stream::Role::kServer);
-    return {std::move(stream), Peer(std::move(peer))};
+    peer.connect(acceptor_.local_endpoint());
+    tcp::socket accepted = acceptor_.accept();
+    const int descriptor = accepted.native_handle();
+    auto stream = std::make_shared<Stream>(std::move(accepted), nullptr, Stream::Role::kServer);
+    return {std::move(stream), Peer(std::move(peer)), descriptor};
   }
 
   // Waits until there is something to read, the end included.
-  static void wait_readable(Stream& stream) {
-    pollfd entry{stream.socket().native_handle(), POLLIN, 0};
+  static void wait_readable(int descriptor) {
+    pollfd entry{descriptor, POLLIN, 0};
     ::poll(&entry, 1, -1);
   }
 

@@ -6,17 +6,12 @@ namespace tacit::fuzz {
 
 // While one lives, memory of more than a few pages cannot be had (std::bad_alloc): no announced length makes the
 // fuzzer's machine suffer, and the want of memory is tried. One at a time.
-//
-// Always, there is one process whose memory can be read, the peer of frames_input.h: process_vm_readv is ours, and the
-// kernel's is never called.
 class SmallMachine {
  public:
   SmallMachine();
   ~SmallMachine();
   SmallMachine(const SmallMachine&) = delete;
   SmallMachine& operator=(const SmallMachine&) = delete;
-
-  int reads() const;  // of memory of processes, tried so far
 };
 
 }  // namespace tacit::fuzz

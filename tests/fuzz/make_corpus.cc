@@ -69,16 +69,10 @@ struct Step {
   std::uint8_t act;
 };
 
-Bytes play(bool same_machine, const std::vector<Step>& steps, const std::vector<Bytes>& frames) {
-  Bytes input = numbers({same_machine ? 1 : 0, static_cast<int>(steps.size())});
+Bytes play(bool tries_memory, const std::vector<Step>& steps, const std::vector<Bytes>& frames) {
+  Bytes input = numbers({tries_memory ? 1 : 0, static_cast<int>(steps.size())});
   for (const Step& each : steps) input = join({input, numbers({each.bytes, each.act})});
   return join({input, join(frames)});
-}
-
-Payload proof() {
-  MemoryProof proof{kPeerProcess, kPeerMemory, {}};
-  for (std::size_t i = 0; i < proof.token.size(); ++i) proof.token[i] = peer_memory(i);
-  return encode(proof);
 }
 
 Bytes offer(std::uint32_t tag_number, const OfferedMessage& what) {
@@ -86,8 +80,9 @@ Bytes offer(std::uint32_t tag_number, const OfferedMessage& what) {
 }
 
 void write_frames(const Folder& to) {
-  const Bytes memory = frame(FrameType::kMemory, proof());
-  const OfferedMessage some{1, kPeerMemory + 100, 1000};
+  const Bytes memory = frame(FrameType::kProof, encode(MemoryProof{kPeerProcess, kPeerMemory}));
+  const Bytes trial = frame(FrameType::kMemory, encode_token({}));
+  const OfferedMessage some{1, kPeerMemory + 100, 1000, kPeerTicket};
   const Bytes beat = frame(FrameType::kHeartbeat, encode(WaitState{0, tag(1).bits(), 31'000'000}));
   const Bytes bye = frame(FrameType::kGoodbye, encode(Departure{true, "its disk burned", 2}));
   const auto elsewhere = [&](const std::string& name, const std::vector<Step>& steps,
@@ -123,14 +118,18 @@ void write_frames(const Folder& to) {
   elsewhere("goodbye", {{0, step(Act::kSend, 0, 4)}}, {bye, frame(FrameType::kGoodbye, encode(Departure{}))});
   elsewhere("accusation", {}, {frame(FrameType::kAccusation, encode(Accusation{1, 0, Seconds(10)}))});
   elsewhere("given_up", {}, {frame(FrameType::kGivenUp, encode(Loss{0, "nothing was heard of it"}))});
-  elsewhere("memory_of_another_machine", {}, {memory, offer(0, some)});
+  elsewhere("memory_of_another_machine", {}, {trial, memory, offer(0, some)});
   elsewhere("hello_too_late", {}, {frame(FrameType::kHello, encode(Hello{1, 2, kJob, 4000}))});
   elsewhere("http", {}, {text("GET / HTTP/1.1\r\nHost: rank-0\r\n\r\n")});
   elsewhere("tls", {}, {numbers({0x16, 3, 1, 2, 0, 1, 0, 1}), text(std::string(24, 'x'))});
   here("memory", {}, {memory});
-  here("memory_that_is_not_there", {}, {frame(FrameType::kMemory, encode(MemoryProof{1, 2, {}}))});
-  here("readable_then_taken", {{24, step(Act::kSend, 0, 5)}},
-       {frame(FrameType::kReadable, {}), frame(FrameType::kTaken, encode_ticket(1))});
+  here("memory_that_is_not_there", {}, {frame(FrameType::kProof, encode(MemoryProof{kPeerProcess, 2}))});
+  here("memory_of_another_process", {}, {frame(FrameType::kProof, encode(MemoryProof{1, kPeerMemory}))});
+  here("memory_twice", {}, {frame(FrameType::kProof, encode(MemoryProof{1, kPeerMemory})), memory});
+  here("memory_tried_twice", {}, {trial, trial});
+  here("readable_untried", {}, {frame(FrameType::kReadable, {})});
+  here("readable_then_taken", {{64, step(Act::kSend, 0, 5)}},
+       {trial, frame(FrameType::kReadable, {}), frame(FrameType::kTaken, encode_ticket(1))});
   here("taken_without_offer", {}, {frame(FrameType::kTaken, encode_ticket(9))});
   here("offer_unasked", {}, {memory, offer(0, some)});
   here("offer_received", {{0, step(Act::kReceive, 0, 5)}, {255, step(Act::kWait)}}, {memory, offer(0, some)});
@@ -139,9 +138,11 @@ void write_frames(const Folder& to) {
   here("offer_borrowed", {{0, step(Act::kBorrow)}, {255, step(Act::kWait)}, {0, step(Act::kDropFirst)}},
        {memory, offer(0, some)});
   here("offer_of_memory_that_is_gone", {{0, step(Act::kReceive, 0, 7)}, {255, step(Act::kWait)}},
-       {memory, offer(0, {1, kPeerMemory + kPeerMemoryBytes - 10, 1000})});
+       {memory, offer(0, {1, kPeerMemory + kPeerMemoryBytes - 10, 1000, kPeerTicket})});
   here("offer_of_a_terabyte", {{255, step(Act::kBorrow)}, {0, step(Act::kWait)}},
-       {memory, offer(0, {1, kPeerMemory, kMostDataBytes})});
+       {memory, offer(0, {1, kPeerMemory, kMostDataBytes, kPeerTicket})});
+  here("offer_that_was_given_up", {{0, step(Act::kReceive, 0, 5)}, {255, step(Act::kWait)}},
+       {memory, offer(0, {2, kPeerMemory + 100, 1000, kPeerTicket})});
   here("offer_withdrawn", {}, {memory, offer(0, some), frame(FrameType::kWithdraw, encode_ticket(1))});
 }
 
@@ -183,6 +184,9 @@ void write_rendezvous(const Folder& to) {
   host("welcome_without_roster", {stage(0, 2, 3, 0), frame(FrameType::kWelcome, encode(Welcome{1, {}}))});
   host("refusal",
        {stage(0, 2, 0, 1), frame(FrameType::kRefusal, encode_refusal("two processes have one rank"))});
+  host("refusal_with_escape_codes",
+       {stage(0, 2, 0, 0), frame(FrameType::kRefusal, encode_refusal("\x1b[2J\xff"))});
+  host("no_place", {stage(0, 2, 0, 0), frame(FrameType::kRefusal, encode_refusal(""))});
   host("no_answer", {stage(0, 2, 0, 0), hello(1, 3)});
   const std::vector<std::pair<std::string, Payload>> payloads{
       {"hello", encode(Hello{1, 4, kJob, 4000})},
@@ -190,9 +194,10 @@ void write_rendezvous(const Folder& to) {
       {"refusal", encode_refusal("no")},
       {"departure", encode(Departure{true, "why", 1})},
       {"wait", encode(WaitState{1, tag(0).bits(), 5})},
-      {"proof", proof()},
+      {"proof", encode(MemoryProof{kPeerProcess, kPeerMemory})},
       {"offer", encode(OfferedMessage{1, 2, 3})},
-      {"ticket", encode_ticket(7)}};
+      {"ticket", encode_ticket(7)},
+      {"token", encode_token({})}};
   for (std::size_t i = 0; i < payloads.size(); ++i)
     to.write("payload_" + payloads[i].first,
              part(Role::kPayload, {numbers({static_cast<int>(i)}), payloads[i].second}));

@@ -118,10 +118,11 @@ std::string while_it_trains(const std::string& launch, const std::string& cut) {
 
 class Cut : public Netns, public ::testing::WithParamInterface<const char*> {
  protected:
-  // One rank on each of four hosts, until rank 0 has done its steps.
-  std::string job() const {
-    return train("--grace 20", "--steps 300 --log-every 1 --lost-after 3 --out run --strategy " +
-                                   std::string(GetParam()) + " &");
+  // One rank on each of four hosts.
+  static std::string job() {
+    const std::string strategy = GetParam();
+    return train("--grace 20", "--log-every 1 --lost-after 3 --out run --strategy " + strategy + " --steps " +
+                                   (strategy == "gossip" ? "800 &" : "60 &"));
   }
 };
 

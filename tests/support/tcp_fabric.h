@@ -48,10 +48,10 @@ class TcpTestFabric final : public TestFabric {
   void interrupt(int rank) override { fabrics_[static_cast<std::size_t>(rank)]->interrupt(); }
 
  private:
-  // Ranks find out beside everything else whether they can read each other's memory. Who has had an answer from a peer
-  // knows it of that peer, because connections keep the order. The tests use other lanes.
+  // Ranks find out beside everything else whether they can read each other's memory, by a question, an answer and its
+  // confirmation. After as many rounds all is said, because connections keep the order. The tests use other lanes.
   static void settle(Endpoint& me) {
-    for (const std::uint32_t round : {0U, 1U}) {
+    for (const std::uint32_t round : {0U, 1U, 2U}) {
       const Tag tag(Tag::Channel::kReply, Tag::Lane::kBackground, round);
       for (int peer = 0; peer < me.size(); ++peer) me.isend(peer, tag, {})->wait();
       for (int peer = 0; peer < me.size(); ++peer) me.irecv(peer, tag, {})->wait();

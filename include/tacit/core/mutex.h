@@ -31,6 +31,9 @@ class TACIT_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   explicit MutexLock(AnyMutex& mutex) TACIT_THREAD_ANNOTATION(acquire_capability(mutex)) : mutex_(mutex) {
     mutex_.lock();
   }
+  // One that try_lock() has locked.
+  MutexLock(AnyMutex& mutex, std::adopt_lock_t) TACIT_THREAD_ANNOTATION(requires_capability(mutex))
+      : mutex_(mutex) {}
   ~MutexLock() TACIT_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;

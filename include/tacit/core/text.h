@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names and numbers as users type them.
+// Names and numbers as users type them, and what others wrote as users see it.
 #pragma once
 
 #include <span>
@@ -21,5 +21,9 @@ std::string unknown_name(std::string_view kind, std::string_view name, std::span
 
 // A number as a spec has it: read back, it is the same double.
 std::string exact(double value);
+
+// A text that somebody else wrote, for a terminal, a log or JSON: one line of UTF-8, in which control characters, those
+// that change the direction of writing, and bytes that are no UTF-8 stand as \x1b. Shown twice, it is the same.
+std::string shown(std::string_view text);
 
 }  // namespace tacit

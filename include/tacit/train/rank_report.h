@@ -18,13 +18,15 @@ struct RankReport {
   int rank = 0;
   bool finished = false;  // trained to the end
   std::int64_t steps = 0;
-  double seconds = 0;                 // of training, without evaluations
-  std::optional<double> recent_loss;  // mean over the last logged steps
-  std::optional<double> first_loss;   // at the first step; this and the next: divergence.h
-  std::optional<double> late_loss;    // the smallest mean that was logged in the last quarter of the run
-  std::optional<Evaluated> evaluation;
-  Traffic sent;  // for training
+  double seconds = 0;                   // of training, without evaluations
+  std::optional<double> recent_loss;    // mean over the last logged steps
+  std::optional<double> first_loss;     // at the first step; this and the next: divergence.h
+  std::optional<double> late_loss;      // the smallest mean that was logged in the last quarter of the run
+  std::optional<Evaluated> evaluation;  // the last one
+  Traffic sent;                         // for training
   std::uint64_t weights_hash = 0;
+  std::vector<Evaluated>
+      evaluations;  // all; every rank has them, because any may be the one that reports. Not packed
   std::vector<RankLost> lost;      // what this rank noticed; for the rank that reports, and not packed
   std::optional<TimeSpent> spent;  // in a simulated world, whose ranks are in one process: not packed
 };

@@ -19,7 +19,8 @@ class JobKey {
   static JobKey from_hex(const std::string& text);
   // Refuses a file that others than its owner may read.
   static JobKey read_file(const std::filesystem::path& path);
-  // A descriptor a launcher left open; it can be read again, by a program that runs several times.
+  // A descriptor a launcher left open; it can be read again, by a program that runs several times. What this process
+  // starts does not get it.
   static JobKey read_descriptor(int descriptor);
 
   std::string hex() const;

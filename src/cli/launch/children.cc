@@ -24,11 +24,10 @@ constexpr int kLooksBeforeKill = 40;
 
 class Children::Child {
  public:
-  Child(Children& all, int id, pid_t process, std::shared_ptr<const UniqueFd> notes, Pipe out, Pipe err)
+  Child(Children& all, int id, pid_t process, Pipe out, Pipe err)
       : all_(all),
         id_(id),
         process_(process),
-        notes_(std::move(notes)),
         out_(all.loop_, std::move(out.read), calls(Stream::kOut)),
         err_(all.loop_, std::move(err.read), calls(Stream::kErr)),
         look_(all.loop_) {
@@ -90,14 +89,13 @@ class Children::Child {
   void finish() {
     over_ = true;
     all_.guard_.forget(process_);
-    ending_->spared = notes_ && ending_->kind == Ending::Kind::kKilled && goes_on_without(notes_->get(), id_);
+    if (all_.notes_) all_.notes_->look();
     all_.watcher_.ended(id_, *ending_);
   }
 
   Children& all_;
   const int id_;
   const pid_t process_;  // and its group
-  const std::shared_ptr<const UniqueFd> notes_;
   Reader out_;
   Reader err_;
   std::optional<Ending> ending_;
@@ -125,8 +123,13 @@ void Children::start(int id, SpawnPlan plan, int input) {
       plan.descriptors.end(),
       {{input, STDIN_FILENO}, {out.write.get(), STDOUT_FILENO}, {err.write.get(), STDERR_FILENO}});
   const pid_t process = spawn(plan, guard_);
-  children_.push_back(
-      std::make_unique<Child>(*this, id, process, plan.notes, std::move(out), std::move(err)));
+  children_.push_back(std::make_unique<Child>(*this, id, process, std::move(out), std::move(err)));
+}
+
+int Children::make_notes(int ranks) {
+  notes_ = std::make_unique<Notes>(loop_, ranks,
+                                   [this](int rank, LauncherNote note) { watcher_.noted(rank, note); });
+  return notes_->descriptor();
 }
 
 void Children::signal(int number) {

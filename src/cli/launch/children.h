@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/launch/guard.h"
+#include "cli/launch/notes.h"
 #include "cli/launch/spawn.h"
 #include "cli/launch/watcher.h"
 
@@ -28,8 +29,10 @@ class Children final : public RankHost {
 
   // `input` becomes stdin, pipes to this process become stdout and stderr. Throws InvalidConfig.
   void start(int id, SpawnPlan plan, int input);
+  // Memory for the notes of so many ranks; the watcher is told of them as they come, and of all before an end.
+  int make_notes(int ranks);
   void signal(int number) override;
-  void signal(int id, int number);
+  void signal(int id, int number) override;
   bool any() const;  // that is not over
 
  private:
@@ -42,6 +45,7 @@ class Children final : public RankHost {
   const Guard& guard_;
   Watcher& watcher_;
   boost::asio::signal_set ends_;
+  std::unique_ptr<Notes> notes_;
   std::vector<std::unique_ptr<Child>> children_;
 };
 

@@ -119,11 +119,6 @@ UniqueFd make_note_memory(int ranks) {
   return memory;
 }
 
-bool goes_on_without(int note_memory, int rank) {
-  char note = 0;
-  return ::pread(note_memory, &note, 1, rank) == 1 && note != 0;
-}
-
 Listener listen_on_loopback() { return listen_ipv4(INADDR_LOOPBACK); }
 
 Listener listen_everywhere() {

@@ -56,10 +56,8 @@ UniqueFd duplicate(int fd);
 // The key as 64 hexadecimal digits in memory that can no longer be changed.
 UniqueFd make_key_memory(const JobKey& key);
 
-// A byte per rank, in which a rank says that the others go on without it (docs/launch.md). Its size cannot be changed.
+// A byte per rank, for notes of the ranks (world/launcher_note.h). Its size cannot be changed.
 UniqueFd make_note_memory(int ranks);
-// Whether that rank has said so.
-bool goes_on_without(int note_memory, int rank);
 
 struct Listener {
   UniqueFd socket;

@@ -68,4 +68,14 @@ std::string describe_still(std::span<const int> ranks) {
   return names(ranks) + (ranks.size() > 1 ? " still run and are ended" : " still runs and is ended");
 }
 
+std::string describe_given_up(std::span<const int> ranks, double seconds) {
+  return names(ranks) +
+         (ranks.size() > 1
+              ? fmt::format(
+                    " still run, without which others have finished; they have {:g} s to end by themselves",
+                    seconds)
+              : fmt::format(" still runs, without which others have finished; it has {:g} s to end by itself",
+                            seconds));
+}
+
 }  // namespace tacit::cli

@@ -23,15 +23,11 @@ struct Ending {
   static Ending from_wait_status(int status);
 
   bool good() const { return kind == Kind::kExited && value == 0; }
-  // Whether both would be reported in the same words.
-  friend bool operator==(const Ending& a, const Ending& b) {
-    return a.kind == b.kind && a.value == b.value && a.why == b.why;
-  }
+  friend bool operator==(const Ending&, const Ending&) = default;
 
   Kind kind = Kind::kExited;
   int value = 0;
   std::string why;
-  bool spared = false;  // the others go on, as it had said before it was killed
 };
 
 // "rank 2 was killed by signal 9 (Killed)", "ssh exited with 255"
@@ -40,5 +36,7 @@ std::string describe(const std::string& who, const Ending& ending);
 std::string describe_all(std::span<const Ending> endings);
 // "ranks 0-2, 4 still run and are ended"
 std::string describe_still(std::span<const int> ranks);
+// "ranks 0-2, 4 still run, without which others have finished; they have 15 s to end by themselves"
+std::string describe_given_up(std::span<const int> ranks, double seconds);
 
 }  // namespace tacit::cli

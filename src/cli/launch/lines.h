@@ -25,22 +25,30 @@ class LinePrefixer {
   std::string begun_;
 };
 
-// Collects messages of one line each. What is left without an end is dropped with it.
+// Collects messages of one line each. What is left without an end is dropped with it. Of a longer line than `longest`
+// the rest is dropped, and the line says so at its end: whoever never ends one must not fill the memory.
 class LineCutter {
  public:
+  explicit LineCutter(std::size_t longest) : longest_(longest) {}
+
   // Calls use(line) for every line that these bytes end.
   template <class Use>
   void take(std::string_view bytes, const Use& use) {
     for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
          bytes.remove_prefix(end + 1)) {
-      begun_.append(bytes.substr(0, end));
-      use(std::exchange(begun_, {}));
+      append(bytes.substr(0, end));
+      use(finish());
     }
-    begun_.append(bytes);
+    append(bytes);
   }
 
  private:
+  void append(std::string_view bytes);
+  std::string finish();
+
+  std::size_t longest_;
   std::string begun_;
+  std::size_t dropped_ = 0;  // bytes
 };
 
 }  // namespace tacit::cli

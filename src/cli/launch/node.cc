@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -23,6 +24,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kBadInput = 2;
+constexpr std::size_t kLongestOrder = std::size_t{16} << 20U;  // more than a command line may have
 constexpr std::chrono::seconds kFromTermToKill{5};
 constexpr std::chrono::seconds kForWhatIsToBeSaid{2};
 
@@ -47,8 +49,10 @@ class Node final : public Watcher {
   }
 
   void output(int rank, Stream stream, std::string_view bytes) override {
-    tell(RankOutput{rank, stream, std::string(bytes)});
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMostBytes)))
+      tell(RankOutput{rank, stream, std::string(bytes.substr(0, kMostBytes))});
   }
+  void noted(int rank, LauncherNote note) override { tell(RankNoted{rank, note}); }
   void ended(int rank, const Ending& how) override {
     tell(RankEnded{rank, how});
     if (--left_ == 0) leave();
@@ -64,7 +68,7 @@ class Node final : public Watcher {
     lines_.take(bytes, [this](const std::string& line) {
       if (refused_) return;
       if (started_) {
-        if (const auto number = parse_signal(line)) children_.signal(*number);
+        if (const auto order = parse_signal(line)) pass_on(*order);
         return;
       }
       try {
@@ -73,6 +77,10 @@ class Node final : public Watcher {
         refuse(error.what());
       }
     });
+  }
+
+  void pass_on(const SignalOrder& order) {
+    order.rank ? children_.signal(*order.rank, order.number) : children_.signal(order.number);
   }
 
   void start(NodeJob job) {
@@ -123,7 +131,7 @@ class Node final : public Watcher {
   asio::signal_set signals_;
   asio::steady_timer patience_;
   Children children_;
-  LineCutter lines_;
+  LineCutter lines_{kLongestOrder};
   int left_ = 0;  // ranks
   bool started_ = false;
   bool refused_ = false;

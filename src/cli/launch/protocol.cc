@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr const char* kVersionKey = "tacit_node";
 
 // JSON holds text alone: bytes above 127 become two, as if they were Latin-1.
@@ -46,9 +46,12 @@ json to_json(const Hello& hello) { return {{kVersionKey, kVersion}, {"port", hel
 json to_json(const RankOutput& output) {
   return {{"rank", output.rank}, {"error", output.stream == Stream::kErr}, {"bytes", pack(output.bytes)}};
 }
+json to_json(const RankNoted& noted) {
+  return {{"rank", noted.rank}, {"given_up", noted.note == LauncherNote::kGivenUp}};
+}
 json to_json(const RankEnded& ended) {
   const bool exited = ended.how.kind == Ending::Kind::kExited;
-  return {{"rank", ended.rank}, {exited ? "exit" : "signal", ended.how.value}, {"spared", ended.how.spared}};
+  return {{"rank", ended.rank}, {exited ? "exit" : "signal", ended.how.value}};
 }
 json to_json(const Refusal& refusal) { return {{"refused", pack(refusal.why)}}; }
 
@@ -60,10 +63,10 @@ NodeMessage message_from(const json& object) {
   if (object.contains("refused")) return Refusal{unpack(object.at("refused").get<std::string>())};
   const int rank = object.at("rank").get<int>();
   if (object.contains("exit")) return RankEnded{rank, Ending::exited(object.at("exit").get<int>())};
-  if (object.contains("signal")) {
-    RankEnded ended{rank, Ending::killed(object.at("signal").get<int>())};
-    ended.how.spared = object.at("spared").get<bool>();
-    return ended;
+  if (object.contains("signal")) return RankEnded{rank, Ending::killed(object.at("signal").get<int>())};
+  if (object.contains("given_up")) {
+    const bool given_up = object.at("given_up").get<bool>();
+    return RankNoted{rank, given_up ? LauncherNote::kGivenUp : LauncherNote::kOthersGoOn};
   }
   return RankOutput{rank, object.at("error").get<bool>() ? Stream::kErr : Stream::kOut,
                     unpack(object.at("bytes").get<std::string>())};
@@ -112,13 +115,21 @@ NodeJob parse_job(const std::string& line) {
   }
 }
 
-std::string signal_line(int number) { return line_of({{"signal", number}}); }
+std::string to_line(const SignalOrder& order) {
+  json object{{"signal", order.number}};
+  if (order.rank) object["rank"] = *order.rank;
+  return line_of(object);
+}
 
-std::optional<int> parse_signal(const std::string& line) {
+std::optional<SignalOrder> parse_signal(const std::string& line) {
   const json object = json::parse(line, nullptr, false);
-  if (!object.is_object() || !object.contains("signal") || !object["signal"].is_number_integer())
-    return std::nullopt;
-  return object["signal"].get<int>();
+  const auto integer = [&](const char* name) {
+    const bool there = object.is_object() && object.contains(name) && object[name].is_number_integer();
+    return there ? std::optional(object[name].get<int>()) : std::nullopt;
+  };
+  const auto number = integer("signal");
+  if (!number) return std::nullopt;
+  return SignalOrder{*number, integer("rank")};
 }
 
 std::string to_line(const NodeMessage& message) {

@@ -24,11 +24,18 @@ std::string to_line(const NodeJob& job);
 // Throws InvalidConfig, without a word of what the line holds: the key is in it.
 NodeJob parse_job(const std::string& line);
 
-// The launcher's other lines: a signal for the node's ranks.
-std::string signal_line(int number);
-std::optional<int> parse_signal(const std::string& line);
+// The launcher's other lines: a signal for the node's ranks, or for one of them.
+struct SignalOrder {
+  int number = 0;
+  std::optional<int> rank{};
+};
+std::string to_line(const SignalOrder& order);
+std::optional<SignalOrder> parse_signal(const std::string& line);
 
-// The node's lines.
+// The node's lines, each shorter than kLongestMessage.
+constexpr std::size_t kLongestMessage = std::size_t{64} << 10U;
+constexpr std::size_t kMostBytes = std::size_t{8}
+                                   << 10U;  // of output in one: any of them may take six as JSON
 struct Hello {
   std::uint16_t port = 0;  // where rank 0 listens; 0 on the other nodes
 };
@@ -37,6 +44,10 @@ struct RankOutput {
   Stream stream = Stream::kOut;
   std::string bytes;
 };
+struct RankNoted {
+  int rank = 0;  // of any host
+  LauncherNote note = LauncherNote::kNone;
+};
 struct RankEnded {
   int rank = 0;
   Ending how;
@@ -44,7 +55,7 @@ struct RankEnded {
 struct Refusal {
   std::string why;
 };
-using NodeMessage = std::variant<Hello, RankOutput, RankEnded, Refusal>;
+using NodeMessage = std::variant<Hello, RankOutput, RankNoted, RankEnded, Refusal>;
 std::string to_line(const NodeMessage& message);
 // Nothing where the line is no such message.
 std::optional<NodeMessage> parse_message(const std::string& line);

@@ -54,10 +54,9 @@ void start_ranks(Children& children, const Job& job, Share share, UniqueFd liste
   const UniqueFd null = open_null();
   UniqueFd key;
   if (job.key) key = make_key_memory(*job.key);
-  const auto notes = std::make_shared<const UniqueFd>(make_note_memory(job.size));
+  const int notes = children.make_notes(job.size);
   for (int rank = share.first; rank < share.first + share.count; ++rank) {
-    SpawnPlan plan{
-        job.command, environment_of(job, rank, share.count), {{notes->get(), kNotesNumber}}, notes};
+    SpawnPlan plan{job.command, environment_of(job, rank, share.count), {{notes, kNotesNumber}}};
     if (job.key) plan.descriptors.emplace_back(key.get(), kKeyNumber);
     if (rank == 0) plan.descriptors.emplace_back(socket.get(), kListenerNumber);
     children.start(rank, std::move(plan), rank == 0 ? input : null.get());

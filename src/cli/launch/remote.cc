@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -38,6 +39,7 @@ class RemoteRanks::Node {
       : id(index),
         host(std::move(place.host)),
         share(place.share),
+        patience(loop),
         to(loop, std::move(input), {}),
         notes("[" + host + "] ") {
     for (int rank = share.first; rank < share.first + share.count; ++rank) running.insert(rank);
@@ -46,12 +48,14 @@ class RemoteRanks::Node {
   const int id;
   const std::string host;
   const Share share;
-  Output to;           // its stdin
-  LineCutter lines;    // of its stdout
-  LinePrefixer notes;  // its stderr, and what a login shell prints
+  asio::steady_timer patience;        // for its condemned ranks
+  Output to;                          // its stdin
+  LineCutter lines{kLongestMessage};  // of its stdout
+  LinePrefixer notes;                 // its stderr, and what a login shell prints
   std::set<int> running;
-  bool there = false;  // has said hello
-  bool cut = false;    // by us
+  std::set<int> condemned;  // ranks that are to be killed
+  bool there = false;       // has said hello
+  bool cut = false;         // by us
 };
 
 RemoteRanks::RemoteRanks(asio::io_context& loop, const Guard& guard, Supervisor& supervisor, RemotePlan plan)
@@ -102,6 +106,10 @@ void RemoteRanks::take(Node& node, const std::string& line) {
   if (const auto* refusal = std::get_if<Refusal>(&*message))
     return give_up(fmt::format("host {}: {}", node.host, refusal->why));
   if (const auto* ended = std::get_if<RankEnded>(&*message)) return rank_ended(node, ended->rank, ended->how);
+  if (const auto* noted = std::get_if<RankNoted>(&*message)) {
+    if (noted->rank >= 0 && noted->rank < plan_.job.size) supervisor_.noted(noted->rank, noted->note);
+    return;
+  }
   const auto& output = std::get<RankOutput>(*message);
   if (node.running.contains(output.rank)) supervisor_.output(output.rank, output.stream, output.bytes);
 }
@@ -141,11 +149,29 @@ std::string RemoteRanks::why_unreachable(const Node& node, const Ending& how) co
 void RemoteRanks::signal(int number) {
   for (const auto& node : nodes_) {
     if (node->there)
-      node->to.write(signal_line(number));
+      node->to.write(to_line(SignalOrder{number}));
     else if (ends_programs(number))
       cut(*node);
   }
   if (number == SIGKILL) cut_all_later();
+}
+
+void RemoteRanks::signal(int rank, int number) {
+  for (const auto& node : nodes_)
+    if (node->there && node->running.contains(rank)) {
+      node->to.write(to_line(SignalOrder{number, rank}));
+      if (number == SIGKILL) condemn(*node, rank);
+    }
+}
+
+void RemoteRanks::condemn(Node& node, int rank) {
+  node.condemned.insert(rank);
+  node.patience.expires_after(kForNodesToEnd);
+  node.patience.async_wait([this, &node](boost::system::error_code error) {
+    const bool deaf = std::any_of(node.condemned.begin(), node.condemned.end(),
+                                  [&](int each) { return node.running.contains(each); });
+    if (!error && deaf) connections_.signal(node.id, SIGKILL);
+  });
 }
 
 void RemoteRanks::cut(Node& node) {

@@ -34,6 +34,7 @@ class RemoteRanks final : public RankHost, private Watcher {
 
   void start();  // throws InvalidConfig
   void signal(int number) override;
+  void signal(int rank, int number) override;
   // Runs the loop for the ends of the connections, after the last rank's end.
   void finish();
 
@@ -51,6 +52,8 @@ class RemoteRanks final : public RankHost, private Watcher {
   void rank_ended(Node& node, int rank, const Ending& how);
   // The job ends with this sentence.
   void give_up(const std::string& why);
+  // A host that does not kill this rank, as it was told to, is out of reach: its connection is cut.
+  void condemn(Node& node, int rank);
   void cut(Node& node);
   void cut_all_later();
   std::string why_unreachable(const Node& node, const Ending& how) const;

@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +18,6 @@ struct SpawnPlan {
   std::vector<std::string> environment;  // NAME=value, all of it
   // (ours, the child's number): what it has beside the stdin, stdout and stderr of this process.
   std::vector<std::pair<int, int>> descriptors;
-  std::shared_ptr<const UniqueFd> notes{};  // where it may say that others go on without it
 };
 
 // Starts the program as the leader of a process group of its own, which a terminal's Ctrl-C does not reach. It gets

@@ -38,7 +38,9 @@ Supervisor::Supervisor(asio::io_context& loop, Options options)
       err_(loop, duplicate(STDERR_FILENO), {}),
       signals_(loop, SIGINT, SIGTERM, SIGUSR1),
       patience_(loop),
+      farewell_(loop),
       endings_(static_cast<std::size_t>(options.ranks)),
+      notes_(static_cast<std::size_t>(options.ranks)),
       left_(options.ranks) {
   signals_.add(SIGUSR2);
   if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);  // nohup
@@ -71,27 +73,70 @@ void Supervisor::ended(int rank, const Ending& how) {
   endings_[index] = how;
   --left_;
   if (!how.good()) on_failure(rank, how);
-  if (left_ == 0) finish();
+  if (left_ == 0) return finish();
+  release_given_up();
+}
+
+void Supervisor::noted(int rank, LauncherNote note) {
+  notes_[static_cast<std::size_t>(rank)] = note;
+  if (left_ > 0) release_given_up();
 }
 
 void Supervisor::on_failure(int rank, const Ending& how) {
   // What the launcher has done itself explains nothing.
-  const bool explains = !forced_ && (!cause_ || (is_echo(cause_->how) && !is_echo(how)));
+  const bool explains = !forced_ && !released_.contains(rank) && answered(how) == 0 && !abandoned_;
+  const bool is_spared = spared(rank);
+  const bool is_cause = !cause_ || ((is_echo(cause_->how) || cause_->spared) && !is_echo(how) && !is_spared);
   const bool goes_on = answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
-  if (explains && answered(how) == 0 && !abandoned_) {
-    cause_ = {how, !passed_.empty()};
+  if (explains && is_cause) cause_ = {how, !passed_.empty(), is_spared};
+  if (explains && (is_cause || (goes_on && is_spared)))
     say(describe("rank " + std::to_string(rank), how) +
-        (!goes_on     ? ""
-         : how.spared ? "; the others go on without it"
-                      : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
-  }
+        (!goes_on    ? ""
+         : is_spared ? "; the others go on without it"
+                     : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
   if (!goes_on) end_ranks_after(options_.grace);
 }
 
-bool Supervisor::forgiven() const {
-  const auto bad = std::count_if(endings_.begin(), endings_.end(), [&](const auto& ending) {
-    return ending && !ending->good() && !ending->spared && answered(*ending) == 0;
+bool Supervisor::spared(int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  if (released_.contains(rank)) return true;
+  if (notes_[index] == LauncherNote::kNone || !endings_[index]) return false;
+  const Ending& how = *endings_[index];
+  return how.kind == Ending::Kind::kKilled || how.kind == Ending::Kind::kLost || is_echo(how);
+}
+
+std::vector<int> Supervisor::given_up() const {
+  std::vector<int> ranks = living();
+  std::erase_if(ranks,
+                [&](int rank) { return notes_[static_cast<std::size_t>(rank)] != LauncherNote::kGivenUp; });
+  return ranks;
+}
+
+void Supervisor::release_given_up() {
+  const bool one_is_done =
+      std::any_of(endings_.begin(), endings_.end(), [](const auto& e) { return e && e->good(); });
+  std::vector<int> ranks = given_up();
+  std::erase_if(ranks, [&](int rank) { return released_.contains(rank); });
+  if (ranks.empty() || !one_is_done || ending_ || abandoned_) return;
+  released_.insert(ranks.begin(), ranks.end());
+  say(describe_given_up(ranks, options_.grace.count()));
+  farewell_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.grace));
+  farewell_.async_wait([this](boost::system::error_code error) {
+    if (error || given_up().empty()) return;
+    say(describe_still(given_up()));
+    for (const int rank : given_up()) ranks_->signal(rank, SIGTERM);
+    farewell_.expires_after(kFromTermToKill);
+    farewell_.async_wait([this](boost::system::error_code cancelled) {
+      for (const int rank : cancelled ? std::vector<int>{} : given_up()) ranks_->signal(rank, SIGKILL);
+    });
   });
+}
+
+bool Supervisor::forgiven() const {
+  int bad = 0;
+  for (std::size_t i = 0; i < endings_.size(); ++i)
+    if (endings_[i] && !endings_[i]->good() && !spared(static_cast<int>(i)) && answered(*endings_[i]) == 0)
+      ++bad;
   const bool somebody = std::any_of(endings_.begin(), endings_.end(),
                                     [](const auto& ending) { return !ending || ending->good(); });
   return bad <= options_.may_lose && somebody;
@@ -151,6 +196,7 @@ void Supervisor::abandon(const std::string& why) {
 
 void Supervisor::finish() {
   patience_.cancel();
+  farewell_.cancel();
   std::vector<Ending> endings;
   for (const auto& ending : endings_) endings.push_back(*ending);
   const bool good = std::all_of(endings.begin(), endings.end(), [](const Ending& e) { return e.good(); });

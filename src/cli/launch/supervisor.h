@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace tacit::cli {
 
 // Ranks' output goes to stdout and stderr. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to the ranks, and
 // a second SIGINT or SIGTERM kills them. After the first failure that is one too many the others have `grace` to end by
-// themselves.
+// themselves; so has a rank that others went on without, once one of them has ended well.
 //
 // Lifetime  signals are caught from the moment it is made. Threads: the loop's.
 class Supervisor final : public Watcher {
@@ -26,7 +27,7 @@ class Supervisor final : public Watcher {
   struct Options {
     int ranks = 1;
     std::chrono::duration<double> grace{15};
-    int may_lose = 0;  // how many ranks may fail, beside those that announce it, before the job is ended
+    int may_lose = 0;  // how many ranks may fail, beside those that are spared, before the job is ended
     bool prefix = true;
   };
   Supervisor(boost::asio::io_context& loop, Options options);
@@ -37,6 +38,7 @@ class Supervisor final : public Watcher {
   int exit_code() const;
 
   void output(int rank, Stream stream, std::string_view bytes) override;
+  void noted(int rank, LauncherNote note) override;
   void ended(int rank, const Ending& how) override;
   void when_room(Stream stream, std::function<void()> go_on) override;
 
@@ -51,6 +53,7 @@ class Supervisor final : public Watcher {
   struct Failure {
     Ending how;
     bool after_signal;
+    bool spared;
   };
 
   void wait_for_signal();
@@ -59,11 +62,17 @@ class Supervisor final : public Watcher {
   void on_broken_output(const std::string& why);
   // SIGTERM after `delay`, and SIGKILL 5 seconds later.
   void end_ranks_after(std::chrono::duration<double> delay);
+  // Begins the grace period of the ranks that others went on without, once one of these has ended well.
+  void release_given_up();
   void finish();
   // The forwarded signal that explains this ending; 0 if none does.
   int answered(const Ending& how) const;
   std::vector<int> living() const;
-  // Whether the job may go on: at most may_lose ranks failed, those that announced it not counted, and some live.
+  std::vector<int> given_up() const;  // and living
+  // Whether the others go on without this rank, which failed: it had said so before it was lost, by a signal, with its
+  // host or as one that was cut off from its peers; or it was ended because they have.
+  bool spared(int rank) const;
+  // Whether the job may go on: at most may_lose ranks failed, those that are spared not counted, and some live.
   bool forgiven() const;
 
   boost::asio::io_context& loop_;
@@ -72,10 +81,13 @@ class Supervisor final : public Watcher {
   Output err_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer patience_;
-  RankHost* ranks_ = nullptr;  // from run on
+  boost::asio::steady_timer farewell_;  // to ranks that were given up
+  RankHost* ranks_ = nullptr;           // from run on
 
   std::vector<LinePrefixer> lines_;  // two per rank: stdout, stderr
   std::vector<std::optional<Ending>> endings_;
+  std::vector<LauncherNote> notes_;
+  std::set<int> released_;  // ranks that were given up and are ended; their grace period has begun
   int left_;
   std::vector<int> passed_;  // signals, in the order they came
   bool killed_ = false;      // by a second signal

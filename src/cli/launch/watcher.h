@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/launch/ending.h"
+#include "world/launcher_note.h"
 
 namespace tacit::cli {
 
@@ -16,7 +17,9 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void output(int id, Stream stream, std::string_view bytes) = 0;
-  // The last call for this id.
+  // What a rank said, about itself or another one.
+  virtual void noted(int /*rank*/, LauncherNote /*note*/) {}
+  // The last call for this id but for notes about it.
   virtual void ended(int id, const Ending& how) = 0;
   // Calls go_on, now or later, when more output may be given.
   virtual void when_room(Stream stream, std::function<void()> go_on) = 0;
@@ -28,6 +31,8 @@ class RankHost {
   virtual ~RankHost() = default;
   // To every rank that lives, and to what it started.
   virtual void signal(int number) = 0;
+  // To one.
+  virtual void signal(int rank, int number) = 0;
 };
 
 }  // namespace tacit::cli

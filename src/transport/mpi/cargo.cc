@@ -84,6 +84,11 @@ bool MpiCargo::expects(int from) const {
                      [&](const Coming& c) { return c.message->from == from; });
 }
 
+bool MpiCargo::homeless(int from) const {
+  return std::any_of(arrivals_.begin(), arrivals_.end(),
+                     [&](const Coming& c) { return c.message->from == from && c.message->homeless(); });
+}
+
 // Looks at every piece that MPI has; true while it still has one.
 bool MpiCargo::look(Coming& coming) {
   bool held = false;

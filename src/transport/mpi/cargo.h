@@ -56,6 +56,7 @@ class MpiCargo {
   void pause(int from);
   bool filling(int from);  // whether MPI is filling such a message; a complete one belongs to the inbox
   void resume(int from);
+  bool homeless(int from) const;  // whether there was no place to move one to
 
   // True where something ended.
   bool poll();

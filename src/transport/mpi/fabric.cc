@@ -207,6 +207,11 @@ void MpiFabric::between_reads(int peer, const std::function<void()>& fn) {
     sched_yield();
   }
   fn();
+  if (cargo_->homeless(peer)) {  // a part of a message has no place to go
+    say_goodbye(failure(std::make_exception_ptr(std::bad_alloc())));
+    abandoned_ = true;
+    return;
+  }
   cargo_->resume(peer);
 }
 

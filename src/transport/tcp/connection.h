@@ -18,6 +18,8 @@
 
 namespace tacit {
 
+struct Outgoing;
+
 // Who is told what a connection meets. Called without the connection's locks held, except on_control.
 class ConnectionOwner : public Waiter {
  public:
@@ -37,7 +39,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Begins to look after the socket whenever the io_context runs.
+  // How much one look takes in before others get their turn. Before start().
+  void take_at_once(std::size_t bytes) { most_at_once_ = bytes; }
+  // Begins to look after the stream whenever the io_context runs.
   void start();
 
   Request send(Tag tag, ConstBytes data);
@@ -48,9 +52,11 @@ class Connection {
   void advance(const std::atomic<bool>* own);
 
   bool idle() const { return !writing_.load(); }  // nothing is queued
+  std::size_t copied();                           // bytes of messages in the queue whose senders have gone on
+  // The peer was given up: messages to it go nowhere, and what it must be told still does.
+  void retire() { retired_.store(true); }
   void finish_writing();
   bool all_arrived() const { return !open_.load() || stream_->all_arrived(); }
-  bool same_machine() { return stream_->same_machine(); }
   void shut_down();
 
   Seconds last_heard() const { return Seconds(last_heard_.load()); }
@@ -59,7 +65,6 @@ class Connection {
   void between_reads(const std::function<void()>& fn);
 
  private:
-  struct Outgoing;
   class SendOperation;
   // What a look at the socket found.
   struct Found {
@@ -74,11 +79,15 @@ class Connection {
   void end_frame(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
   Bytes rest_of_frame() TACIT_REQUIRES(read_mutex_);
 
-  std::string write_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
+  std::shared_ptr<Outgoing> begin_send(const FrameHeader& header, ConstBytes data, Found& found)
+      TACIT_REQUIRES(write_mutex_);
+  void enqueue(const std::shared_ptr<Outgoing>& out) TACIT_REQUIRES(write_mutex_);
+  void write_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
   void written(std::size_t count, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
   void account(const Outgoing& out) TACIT_REQUIRES(write_mutex_);
   void cancel(const std::shared_ptr<Outgoing>& out);
   void deal_with(const Found& found);
+  static void lack_memory(Found& found, std::uint64_t bytes) noexcept;
   void arm_read();
   void arm_write();
   void on_readable();
@@ -90,7 +99,9 @@ class Connection {
   const int peer_;
   const std::shared_ptr<Stream> stream_;
   RealClock clock_;
+  std::size_t most_at_once_ = std::size_t{4} << 20U;
   std::atomic<bool> open_{true};
+  std::atomic<bool> retired_{false};
   std::atomic<double> last_heard_;
   std::atomic<double> last_sent_;
 
@@ -102,15 +113,15 @@ class Connection {
   std::shared_ptr<Message> message_ TACIT_GUARDED_BY(read_mutex_);      // its message, where it is data
   Payload control_ TACIT_GUARDED_BY(read_mutex_);                       // its payload, where it is not
   std::size_t control_received_ TACIT_GUARDED_BY(read_mutex_) = 0;
-  std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;  // bytes that were attributed to frames
+  std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;  // of what TLS added, to frames
 
   Mutex write_mutex_;
   std::deque<std::shared_ptr<Outgoing>> queue_ TACIT_GUARDED_BY(write_mutex_);
-  std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;  // bytes of small messages in the queue
+  std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;  // bytes of copies in the queue
   std::uint64_t counted_out_ TACIT_GUARDED_BY(write_mutex_) = 0;
   std::atomic<bool> writing_{false};  // queue_ or the stream has something left
 
-  Mutex arm_mutex_;  // Asio's sockets take one caller at a time
+  Mutex arm_mutex_;  // streams take one caller at a time
   bool write_armed_ TACIT_GUARDED_BY(arm_mutex_) = false;
 };
 

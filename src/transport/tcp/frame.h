@@ -18,8 +18,9 @@ enum class FrameType : std::uint8_t {
   kHello,       // a rank wants in
   kWelcome,     // and is in
   kRefusal,     // or is not, and why
-  kMemory,      // where a rank's memory can be tried, for a peer on the same machine
-  kReadable,    // the peer could read it, so messages may be offered
+  kMemory,      // bytes that a peer on the same machine shall write into its memory
+  kProof,       // where it wrote them
+  kReadable,    // they were read there, so messages may be offered
   kOffer,       // a message that lies in the sender's memory; tag is its tag
   kTaken,       // it has been read, or nobody wants it
   kWithdraw,    // the sender wants it back
@@ -36,7 +37,7 @@ struct FrameHeader {
 };
 
 constexpr std::size_t kFrameHeaderBytes = 24;
-constexpr std::uint8_t kWireVersion = 1;
+constexpr std::uint8_t kWireVersion = 2;
 constexpr std::uint64_t kMostDataBytes = std::uint64_t{1} << 40U;     // a model of 2^38 floats
 constexpr std::uint64_t kMostControlBytes = std::uint64_t{1} << 20U;  // the roster of ten thousand ranks
 

@@ -8,12 +8,11 @@ namespace {
 
 using Result = Stream::Result;
 
-void wait_for(boost::asio::io_context& io, Stream& stream, Stream::Socket::wait_type what,
-              Deadline deadline) {
+void wait_for(boost::asio::io_context& io, Stream& stream, Stream::Ready what, Deadline deadline) {
   const auto ready = std::make_shared<bool>(false);
-  stream.socket().async_wait(what, [ready](const boost::system::error_code&) { *ready = true; });
+  stream.wait(what, [ready](bool) { *ready = true; });
   if (run_until(io, deadline, [&] { return *ready; })) return;
-  stream.socket().cancel();
+  stream.cancel();
   throw StreamEnded("it did not answer in time");
 }
 
@@ -54,7 +53,7 @@ void shake_hands(boost::asio::io_context& io, Stream& stream, Deadline deadline)
     if (result == Result::kDone) return;
     if (result == Result::kClosed) throw StreamEnded("it closed the connection during the TLS handshake");
     if (result == Result::kFailed) throw StreamEnded("TLS: " + stream.read_why());
-    wait_for(io, stream, Stream::Socket::wait_read, deadline);
+    wait_for(io, stream, Stream::Ready::kRead, deadline);
   }
 }
 
@@ -71,13 +70,13 @@ void write_frame(boost::asio::io_context& io, Stream& stream, FrameType type, co
     rest = rest.subspan(count);
     if (result == Result::kDone) return;
     if (result != Result::kAgain) throw StreamEnded(stream.write_why());
-    wait_for(io, stream, Stream::Socket::wait_write, deadline);
+    wait_for(io, stream, Stream::Ready::kWrite, deadline);
   }
 }
 
 Frame read_frame(boost::asio::io_context& io, Stream& stream, Deadline deadline) {
   FrameReader reader(kMostControlBytes);
-  while (!reader.advance(stream)) wait_for(io, stream, Stream::Socket::wait_read, deadline);
+  while (!reader.advance(stream)) wait_for(io, stream, Stream::Ready::kRead, deadline);
   return reader.take();
 }
 

@@ -40,7 +40,7 @@ void Housekeeper::stop() {
   thread_.join();
 }
 
-void Housekeeper::keep_house(const std::stop_token& token) {
+void Housekeeper::keep_house(const std::stop_token& token) try {
   Seconds next = clock_.now() + beat_;
   while (!token.stop_requested()) {
     {
@@ -60,6 +60,8 @@ void Housekeeper::keep_house(const std::stop_token& token) {
     beat(now);
     look();
   }
+} catch (const std::exception&) {
+  house_.on_failure(std::current_exception());
 }
 
 // Whoever comes first after the process was stopped must know of it before it judges.

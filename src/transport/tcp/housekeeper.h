@@ -22,10 +22,11 @@ namespace tacit {
 class Household {
  public:
   virtual ~Household() = default;
-  virtual Connection* connection(int peer) const = 0;  // none for the rank itself
-  virtual bool left() const = 0;                       // the rank has said goodbye
-  virtual void give_up(const Loss& loss) = 0;          // a peer is lost from now on
-  virtual void end(const std::string& why) = 0;        // the rank itself is lost to the others
+  virtual Connection* connection(int peer) const = 0;            // none for the rank itself
+  virtual bool left() const = 0;                                 // the rank has said goodbye
+  virtual void give_up(const Loss& loss) = 0;                    // a peer is lost from now on
+  virtual void end(const std::string& why) = 0;                  // the rank itself is lost to the others
+  virtual void on_failure(const std::exception_ptr& error) = 0;  // of the housekeeper itself
 };
 
 // Threads   any, once start() was called.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/lobby.h"
 
+#include "tacit/core/text.h"
+
 namespace tacit {
 
 std::string Lobby::objection(const Hello& hello) const {
   const std::string who = "rank " + std::to_string(hello.rank);
   if (hello.job != job_)
-    return who + " belongs to job '" + hello.job + "' and not to '" + job_ +
+    return who + " belongs to job '" + shown(hello.job) + "' and not to '" + job_ +
            "'; two jobs share one meeting point";
   if (hello.size != size_)
     return who + " was told that there are " + std::to_string(hello.size) + " ranks, and rank " +

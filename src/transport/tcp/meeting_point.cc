@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/meeting_point.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "transport/tcp/sockets.h"
 
 namespace tacit {
 namespace {
@@ -53,7 +59,7 @@ std::vector<ip::tcp::endpoint> resolve(boost::asio::io_context& io, const std::s
   ip::tcp::resolver resolver(io);
   const auto found = resolver.resolve(host, port, error);
   if (error || found.empty())
-    throw InvalidConfig("the host '" + host + "' does not resolve to an address (" + error.message() +
+    throw InvalidConfig("the host '" + shown(host) + "' does not resolve to an address (" + error.message() +
                         "); check its name, or give its number");
   std::vector<ip::tcp::endpoint> endpoints;
   for (const auto& entry : found) endpoints.push_back(entry.endpoint());
@@ -71,7 +77,7 @@ void require_safe(const ip::address& address, const TcpOptions& options) {
 ip::tcp::acceptor listen_at(boost::asio::io_context& io, const ip::tcp::endpoint& where) {
   ip::tcp::acceptor acceptor(io);
   boost::system::error_code error;
-  acceptor.open(where.protocol(), error);
+  open_closed_on_exec(acceptor, where.protocol(), error);
   if (!error) acceptor.set_option(ip::tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(where, error);
   if (!error) acceptor.listen(SOMAXCONN, error);
@@ -88,13 +94,16 @@ ip::tcp::acceptor listen_at(boost::asio::io_context& io, const ip::tcp::endpoint
 void write_meeting_file(const std::filesystem::path& file, const std::string& job, const std::string& host,
                         int port) {
   const std::filesystem::path draft = file.string() + ".part";
-  std::ofstream out(draft, std::ios::trunc);
-  out << "tacit " << job << " " << host << " " << port << "\n";
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(draft, file, error);  // nobody reads half a file
-  if (!out || error)
-    throw InvalidConfig("cannot write the meeting file " + file.string() +
+  const std::string line = "tacit " + job + " " + host + " " + std::to_string(port) + "\n";
+  // A draft of ours may be left from a run that was killed. What another user put there, a link to somewhere perhaps,
+  // cannot be removed where the folder protects its users from each other, and is not written to anywhere.
+  ::unlink(draft.c_str());
+  const int out = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  bool written = out >= 0 && ::write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  if (out >= 0) written = ::close(out) == 0 && written;
+  written = written && ::rename(draft.c_str(), file.c_str()) == 0;  // nobody reads half a file
+  if (!written)
+    throw InvalidConfig("cannot write the meeting file " + file.string() + ": " + std::strerror(errno) +
                         "; give a folder that rank 0 may write to");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/messages.h"
 
+#include "tacit/core/text.h"
 #include "transport/tcp/bytes.h"
 
 namespace tacit {
@@ -69,7 +70,7 @@ Payload encode_refusal(const std::string& reason) {
 
 std::string decode_refusal(ConstBytes payload) {
   ByteReader in(payload);
-  std::string reason = in.text(kMostReasonChars);
+  std::string reason = shown(in.text(kMostReasonChars));
   in.end();
   return reason;
 }
@@ -89,7 +90,7 @@ Departure decode_departure(ConstBytes payload) {
   if (failed > 1) throw BadFrame("a rank ends with 0 or 1 and not with " + std::to_string(failed));
   departure.failed = failed == 1;
   departure.culprit = in.rank();
-  departure.why = in.text(kMostReasonChars);
+  departure.why = shown(in.text(kMostReasonChars));
   in.end();
   return departure;
 }
@@ -112,11 +113,20 @@ WaitState decode_wait(ConstBytes payload) {
   return wait;
 }
 
+Payload encode_token(const MemoryToken& token) { return {token.begin(), token.end()}; }
+
+MemoryToken decode_token(ConstBytes payload) {
+  ByteReader in(payload);
+  MemoryToken token{};
+  for (std::byte& b : token) b = static_cast<std::byte>(in.number<std::uint8_t>());
+  in.end();
+  return token;
+}
+
 Payload encode(const MemoryProof& proof) {
   ByteWriter out;
   out.number(proof.process);
   out.number(proof.address);
-  for (const std::byte b : proof.token) out.number(std::to_integer<std::uint8_t>(b));
   return out.bytes();
 }
 
@@ -125,7 +135,6 @@ MemoryProof decode_proof(ConstBytes payload) {
   MemoryProof proof;
   proof.process = in.number<std::uint32_t>();
   proof.address = in.number<std::uint64_t>();
-  for (std::byte& b : proof.token) b = static_cast<std::byte>(in.number<std::uint8_t>());
   in.end();
   return proof;
 }
@@ -135,6 +144,7 @@ Payload encode(const OfferedMessage& offer) {
   out.number(offer.ticket);
   out.number(offer.address);
   out.number(offer.size);
+  out.number(offer.valid);
   return out.bytes();
 }
 
@@ -144,6 +154,7 @@ OfferedMessage decode_offer(ConstBytes payload) {
   offer.ticket = in.number<std::uint64_t>();
   offer.address = in.number<std::uint64_t>();
   offer.size = in.number<std::uint64_t>();
+  offer.valid = in.number<std::uint64_t>();
   in.end();
   if (offer.size > kMostDataBytes)
     throw BadFrame("an offer of " + std::to_string(offer.size) + " bytes, where " +
@@ -193,7 +204,7 @@ Loss decode_loss(ConstBytes payload) {
   ByteReader in(payload);
   Loss loss;
   loss.rank = in.rank();
-  loss.why = in.text(kMostReasonChars);
+  loss.why = shown(in.text(kMostReasonChars));
   in.end();
   return loss;
 }

@@ -20,7 +20,7 @@ constexpr std::size_t kMostJobChars = 64;
 struct Hello {
   int rank = 0;
   int size = 0;
-  std::string job;
+  std::string job;         // as it was said: shown() shows it
   std::uint16_t port = 0;  // where this rank listens for ranks above it
   friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -28,7 +28,7 @@ Payload encode(const Hello& hello);
 Hello decode_hello(ConstBytes payload);
 
 struct Address {
-  std::string host;  // numeric
+  std::string host;  // numeric, or what was said instead: shown() shows it
   std::uint16_t port = 0;
   friend bool operator==(const Address&, const Address&) = default;
 };
@@ -41,9 +41,11 @@ struct Welcome {
 Payload encode(const Welcome& welcome);
 Welcome decode_welcome(ConstBytes payload);
 
+// An empty reason: there is no place now, come again. What is decoded is fit to be shown.
 Payload encode_refusal(const std::string& reason);
 std::string decode_refusal(ConstBytes payload);
 
+// What is decoded is fit to be shown.
 Payload encode(const Departure& departure);
 Departure decode_departure(ConstBytes payload);
 
@@ -58,11 +60,15 @@ struct WaitState {
 Payload encode(const WaitState& wait);
 WaitState decode_wait(ConstBytes payload);
 
-// Where to try whether a rank's memory can be read: 16 bytes that only it knows.
+// What whoever wants to read a peer's memory makes up, so that only the peer can have written it there.
+using MemoryToken = std::array<std::byte, 16>;
+Payload encode_token(const MemoryToken& token);
+MemoryToken decode_token(ConstBytes payload);
+
+// Where the peer wrote it.
 struct MemoryProof {
   std::uint32_t process = 0;
   std::uint64_t address = 0;
-  std::array<std::byte, 16> token{};
   friend bool operator==(const MemoryProof&, const MemoryProof&) = default;
 };
 Payload encode(const MemoryProof& proof);
@@ -73,6 +79,7 @@ struct OfferedMessage {
   std::uint64_t ticket = 0;  // the sender's
   std::uint64_t address = 0;
   std::uint64_t size = 0;
+  std::uint64_t valid = 0;  // where a word is that equals the ticket for as long as the message lies there
   friend bool operator==(const OfferedMessage&, const OfferedMessage&) = default;
 };
 Payload encode(const OfferedMessage& offer);

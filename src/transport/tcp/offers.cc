@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/offers.h"
 
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
+#include <new>
+#include <span>
 #include <utility>
 
 #include "tacit/core/error.h"
 
 namespace tacit {
-namespace {
-
-// Pieces that stay in the cache while they are copied.
-constexpr std::size_t kPiece = std::size_t{256} * 1024;
-
-// False where the process is gone or the kernel does not allow it.
-bool read_memory(std::uint32_t process, std::uint64_t address, Bytes into) {
-  for (std::size_t at = 0; at < into.size();) {
-    const std::size_t count = std::min(kPiece, into.size() - at);
-    const iovec here{into.data() + at, count};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process, never followed here
-    const iovec there{reinterpret_cast<void*>(address + at), count};
-    const ssize_t got = ::process_vm_readv(static_cast<pid_t>(process), &here, 1, &there, 1, 0);
-    if (got <= 0) return false;
-    at += static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-}  // namespace
 
 // The sender's side: over once the peer has taken it.
 class Offers::SendOperation final : public Operation {
@@ -44,16 +24,17 @@ class Offers::SendOperation final : public Operation {
     if (made_->taken.load()) return;
     // The peer may be reading our memory. On the way out of an error it may be waiting for us in turn, so say first
     // that nothing more comes, which ends its wait.
-    if (std::uncaught_exceptions() > 0) offers_.fail_();
-    offers_.connection_.send_control({FrameType::kWithdraw}, encode_ticket(ticket_));
-    offers_.owner_.ready_by(offers_.peer_, made_->taken, kNever);
+    if (std::uncaught_exceptions() > 0) offers_.rank_.fail();
+    offers_.say(FrameType::kWithdraw, ticket_);
+    offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, kNever);
+    if (!made_->taken.load()) made_->valid.store(0);  // a peer that we have lost may come for it yet
   }
   Arrival wait() override {
-    offers_.owner_.wait(offers_.peer_, tag_, made_->taken);
+    offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
     return {offers_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {
-    return offers_.owner_.ready_by(offers_.peer_, made_->taken, deadline);
+    return offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, deadline);
   }
 
  private:
@@ -70,59 +51,100 @@ class Offers::RemoteMessage final : public Offer {
   RemoteMessage(Offers& offers, const OfferedMessage& what) : offers_(offers), what_(what) {}
   RemoteMessage(const RemoteMessage&) = delete;
   RemoteMessage& operator=(const RemoteMessage&) = delete;
-  ~RemoteMessage() override {
-    offers_.connection_.send_control({FrameType::kTaken}, encode_ticket(what_.ticket));
-  }
+  ~RemoteMessage() override { offers_.say(FrameType::kTaken, what_.ticket); }
 
   std::uint64_t ticket() const override { return what_.ticket; }
-  bool take(Bytes into) override { return read_memory(offers_.process_.load(), what_.address, into); }
+  bool take(Bytes into) override {
+    std::uint64_t valid = 0;
+    return offers_.memory_->read(what_.address, into) &&
+           offers_.memory_->read(what_.valid, std::as_writable_bytes(std::span(&valid, 1))) &&
+           valid == what_.ticket;
+  }
 
  private:
   Offers& offers_;
   const OfferedMessage what_;
 };
 
-void Offers::invite(const std::array<std::byte, 16>& token) {
-  if (!connection_.same_machine()) return;
+Offers::~Offers() {
+  const MutexLock lock(mutex_);
+  for (const auto& [ticket, made] : made_) made->valid.store(0);
+}
+
+// For destructors. What must not be missing is missing without memory: the connection cannot go on.
+void Offers::say(FrameType type, std::uint64_t ticket) noexcept {
+  try {
+    connection_.send_control({type}, encode_ticket(ticket));
+  } catch (const std::bad_alloc&) {
+    connection_.shut_down();
+  }
+}
+
+void Offers::invite() {
+  if (!memory_) return;
+  connection_.between_reads([&] {
+    chosen_ = memory_->token();
+    trial_ = Trial::kAsked;
+  });
+  connection_.send_control({FrameType::kMemory}, encode_token(chosen_));
+}
+
+// A peer may try where we do not: one of us was told to use sockets only. It gets no answer.
+void Offers::on_memory(const MemoryToken& token) {
+  if (std::exchange(answered_, true)) throw BadFrame("it tries our memory a second time");
+  if (!memory_) return;
+  written_ = token;
   const MemoryProof proof{static_cast<std::uint32_t>(::getpid()),
-                          reinterpret_cast<std::uint64_t>(token.data()), token};
-  connection_.send_control({FrameType::kMemory}, encode(proof));
+                          reinterpret_cast<std::uint64_t>(written_.data())};
+  connection_.send_control({FrameType::kProof}, encode(proof));
+}
+
+void Offers::on_proof(const MemoryProof& proof) {
+  if (trial_ != Trial::kAsked) throw BadFrame("a proof of its memory for which it was not asked");
+  MemoryToken found{};
+  const bool proven = memory_->is(proof.process) && memory_->read(proof.address, found) && found == chosen_;
+  trial_ = proven ? Trial::kReadable : Trial::kOver;
+  if (proven) connection_.send_control({FrameType::kReadable}, {});
+}
+
+void Offers::on_readable() {
+  if (!memory_ || !answered_ || possible_.load()) throw BadFrame("it has not tried to read our memory");
+  possible_.store(true);
 }
 
 Request Offers::make(Tag tag, ConstBytes data) {
-  auto made = std::make_shared<Made>();
+  std::shared_ptr<Made> made;
   std::uint64_t ticket = 0;
   {
     const MutexLock lock(mutex_);
     ticket = next_ticket_++;
+    made = std::make_shared<Made>(ticket);
     made_[ticket] = made;
   }
-  ledger_.count_sent(peer_, tag.lane(), data.size(), 0);  // its frame is counted where it is sent
-  const OfferedMessage offer{ticket, reinterpret_cast<std::uint64_t>(data.data()), data.size()};
+  rank_.ledger.count_sent(peer_, tag.lane(), data.size(), 0);  // its frame is counted where it is sent
+  const OfferedMessage offer{ticket, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
+                             reinterpret_cast<std::uint64_t>(&made->valid)};
   connection_.send_control({FrameType::kOffer, tag.bits()}, encode(offer));
   return std::make_unique<SendOperation>(*this, tag, data, ticket, std::move(made));
 }
 
 bool Offers::on_frame(const FrameHeader& header, ConstBytes payload) {
   switch (header.type) {
-    case FrameType::kMemory: {
-      const MemoryProof proof = decode_proof(payload);
-      std::array<std::byte, 16> found{};
-      if (!connection_.same_machine() || !read_memory(proof.process, proof.address, found) ||
-          found != proof.token)
-        return false;
-      process_.store(proof.process);
-      connection_.send_control({FrameType::kReadable}, {});
+    case FrameType::kMemory:
+      on_memory(decode_token(payload));
       return false;
-    }
+    case FrameType::kProof:
+      on_proof(decode_proof(payload));
+      return false;
     case FrameType::kReadable:
-      possible_.store(true);
+      on_readable();
       return false;
     case FrameType::kOffer: {
       const OfferedMessage what = decode_offer(payload);
-      if (process_.load() == 0) throw BadFrame("an offer of memory that cannot be read");
-      if (!inbox_.offer(peer_, *Tag::from_bits(header.tag), what.size, kFrameHeaderBytes + payload.size(),
-                        std::make_unique<RemoteMessage>(*this, what)))
+      if (trial_ != Trial::kReadable) throw BadFrame("an offer of memory that cannot be read");
+      if (!rank_.inbox.offer(peer_, *Tag::from_bits(header.tag), what.size,
+                             kFrameHeaderBytes + payload.size(),
+                             std::make_unique<RemoteMessage>(*this, what)))
         throw BadFrame("an offer of memory that is gone");
       return true;
     }
@@ -136,7 +158,7 @@ bool Offers::on_frame(const FrameHeader& header, ConstBytes payload) {
       return true;
     }
     case FrameType::kWithdraw:
-      inbox_.withdraw(peer_, decode_ticket(payload));
+      rank_.inbox.withdraw(peer_, decode_ticket(payload));
       return false;
     default:
       throw BadFrame("frame type " + std::to_string(static_cast<int>(header.type)) +

@@ -9,6 +9,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <utility>
 
 #include "tacit/core/clock.h"
 #include "transport/gate.h"
@@ -27,9 +28,9 @@ class Reactor {
     while (!over()) {
       if (clock_.now() >= deadline) return over();
       if (try_lead()) {
+        const Lead lead(*this);
         // Whoever made it over before we led did not wake us: look again.
         if (!over()) io_.run_one_until(RealClock::point(deadline));
-        stop_leading();
       } else {
         if (housekeeping_.load()) nudge();
         gate_.wait_until([&] { return over() || !led_.load(); }, {}, deadline);
@@ -49,10 +50,9 @@ class Reactor {
   bool lead_while_idle(Deadline deadline) {
     const std::uint64_t waits = waits_.load();
     if (std::exchange(waits_seen_, waits) != waits || !try_lead()) return false;
+    const Lead lead(*this);
     housekeeping_.store(true);
     while (waits_.load() == waits && clock_.now() < deadline) io_.run_one_until(RealClock::point(deadline));
-    housekeeping_.store(false);
-    stop_leading();
     return true;
   }
 
@@ -78,11 +78,22 @@ class Reactor {
     leading_here() = this;
     return true;
   }
-  void stop_leading() {
-    leading_here() = nullptr;
-    led_.store(false);
-    gate_.wake();
-  }
+  // Gives the lead back in the end, also where a handler throws.
+  class Lead {
+   public:
+    explicit Lead(Reactor& reactor) : reactor_(reactor) {}
+    ~Lead() {
+      leading_here() = nullptr;
+      reactor_.housekeeping_.store(false);
+      reactor_.led_.store(false);
+      reactor_.gate_.wake();
+    }
+    Lead(const Lead&) = delete;
+    Lead& operator=(const Lead&) = delete;
+
+   private:
+    Reactor& reactor_;
+  };
 
   RealClock clock_;
   boost::asio::io_context io_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Receives the ranks that come to this one. Strangers cost a connection for a few seconds and nothing else.
+// Receives the ranks that come to this one. Strangers cost a connection for a few seconds and nothing else, and however
+// many of them hold one in silence, a rank that comes gets a place.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/lobby.h"
@@ -37,17 +39,27 @@ class Reception {
   std::shared_ptr<Stream> take(int rank) { return std::move(seated_.at(rank)); }
 
   const Lobby& lobby() const { return lobby_; }
+  // For an error: how many had to make room for others; empty where none had.
+  std::string crowd() const;
   Stream& stream_of(int rank) { return *seated_.at(rank); }
 
  private:
   struct Guest;
   void accept_next();
-  void greet(boost::asio::ip::tcp::socket socket);
+  void accept_those_there();
+  void rest(const boost::system::error_code& why);
+  void greet(boost::asio::ip::tcp::socket socket, const boost::asio::ip::tcp::endpoint& from);
   void advance(const std::shared_ptr<Guest>& guest);
+  bool hear(const std::shared_ptr<Guest>& guest);
   bool talk(Guest& guest);
   void admit(Guest& guest);
   void watch(int rank);
+  bool unproven(Guest& guest) const;
+  std::vector<std::shared_ptr<Guest>> all_unproven(const boost::asio::ip::address* from);
+  bool drop_one(const std::vector<std::shared_ptr<Guest>>& crowd);
   void send_away(const std::shared_ptr<Guest>& guest, const std::string& reason);
+  bool dismiss(Guest& guest, const std::string& reason);
+  std::string me() const { return "rank " + std::to_string(lobby_.host()); }
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::acceptor acceptor_;
@@ -57,7 +69,11 @@ class Reception {
   std::map<int, std::shared_ptr<Stream>> seated_;  // who is in, by rank
   int next_guest_ = 0;
   int sent_away_ = 0;
-  bool accepting_ = false;
+  int dropped_ = 0;           // to make room
+  std::string last_dropped_;  // its address
+  boost::asio::steady_timer rest_;
+  bool rested_ = false;     // and said so
+  bool accepting_ = false;  // or resting
   std::shared_ptr<bool> here_ =
       std::make_shared<bool>(true);  // false once this is gone: handlers may come later
 };

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <boost/asio/ip/host_name.hpp>
-#include <thread>
+#include <functional>
+#include <optional>
 
 #include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "transport/close_on_exec.h"
 #include "transport/limits.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/meeting_point.h"
+#include "transport/tcp/other_end.h"
 #include "transport/tcp/reception.h"
+#include "transport/tcp/sockets.h"
 
 namespace tacit {
 namespace {
@@ -19,6 +24,11 @@ using Streams = std::vector<std::shared_ptr<Stream>>;
 
 constexpr Seconds kRetry{0.05};
 constexpr Seconds kMostRetry{1};
+
+// The other side has no time for us; it may have later.
+struct NoPlace : Error {
+  using Error::Error;
+};
 
 // One rank's side of the meeting.
 class Meeting {
@@ -43,7 +53,15 @@ class Meeting {
   std::shared_ptr<Stream> reach(const MeetingPoint& point, int peer);
   std::shared_ptr<Stream> try_connect(const std::vector<tcp::endpoint>& addresses, std::string& why);
   MeetingPoint find_host(const MeetingPoint& given);
+  struct Entry {
+    std::shared_ptr<Stream> stream;
+    Welcome welcome;
+  };
+  using PortFor = std::function<std::uint16_t(Stream&)>;  // where we listen ourselves
+  Entry enter(const MeetingPoint& point, int peer, const PortFor& port);
+  void shake(Stream& stream, int peer);
   Welcome introduce(Stream& stream, int peer, std::uint16_t port);
+  void require_same_user(Stream& stream, const std::string& them) const;
   tcp::acceptor listen_for_peers(Stream& to_host) const;
 
   boost::asio::io_context& io_;
@@ -60,6 +78,7 @@ tcp::acceptor take_over(boost::asio::io_context& io, int descriptor) {
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     throw InvalidConfig("descriptor " + std::to_string(descriptor) +
                         " is not a listening socket; TACIT_LISTEN_FD is for tacit launch");
+  close_on_exec(descriptor);
   return {io, address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor};
 }
 
@@ -86,7 +105,8 @@ void Meeting::require_all(Reception& reception) {
   const std::vector<int> missing = reception.lobby().missing();
   const std::string what = "after " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s " +
                            std::to_string(missing.size()) + " of " + std::to_string(options_.size) +
-                           " ranks had not come: " + list_ranks(missing);
+                           " ranks had not come: " + list_ranks(missing) +
+                           (reception.crowd().empty() ? "" : "; " + reception.crowd());
   reception.refuse_all(what, clock_.now() + Seconds(1));
   throw Timeout(me() + ": " + what + "; start them, or see why they cannot reach " + options_.rendezvous);
 }
@@ -97,8 +117,7 @@ Welcome Meeting::roster(Reception& reception) const {
   std::string our_host;
   for (const auto& [rank, address] : reception.lobby().guests()) {
     const auto remote = boost::asio::ip::make_address(address.host);
-    if (!remote.is_loopback())
-      our_host = reception.stream_of(rank).socket().local_endpoint().address().to_string();
+    if (!remote.is_loopback()) our_host = reception.stream_of(rank).local().address().to_string();
   }
   for (const auto& [rank, address] : reception.lobby().guests()) {
     const bool local = boost::asio::ip::make_address(address.host).is_loopback();
@@ -127,13 +146,18 @@ std::shared_ptr<Stream> Meeting::try_connect(const std::vector<tcp::endpoint>& a
   for (const tcp::endpoint& address : addresses) {
     const auto socket = std::make_shared<tcp::socket>(io_);
     const auto result = std::make_shared<boost::system::error_code>(boost::asio::error::would_block);
+    boost::system::error_code error;
+    open_closed_on_exec(*socket, address.protocol(), error);
+    if (error) {
+      why = error.message();
+      continue;
+    }
     socket->async_connect(address, [socket, result](const boost::system::error_code& e) { *result = e; });
     const bool ended = run_until(io_, std::min(deadline_, clock_.now() + Seconds(5)),
                                  [&] { return *result != boost::asio::error::would_block; });
     if (ended && !*result) return std::make_shared<Stream>(std::move(*socket), tls_, Stream::Role::kClient);
     why = ended ? result->message() : "no answer";
-    boost::system::error_code ignored;
-    socket->close(ignored);
+    socket->close(error);
   }
   return nullptr;
 }
@@ -161,28 +185,43 @@ std::shared_ptr<Stream> Meeting::reach(const MeetingPoint& point, int peer) {
     require_safe(addresses.front().address(), options_);
     if (auto stream = try_connect(addresses, why)) return stream;
     if (clock_.now() + pause >= deadline_)
-      throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + at.text() + " within " +
-                    std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" + why +
-                    "); is that rank running there, and does a firewall let us through?");
+      throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + shown(at.text()) +
+                    " within " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" +
+                    why + "); is that rank running there, and does a firewall let us through?");
     clock_.sleep(pause);
     pause = std::min(2 * pause, kMostRetry);
   }
 }
 
+// Both sides prove that they have the key.
+void Meeting::shake(Stream& stream, int peer) {
+  try {
+    shake_hands(io_, stream, deadline_);
+  } catch (const StreamEnded& ended) {
+    // Whoever has another key says so. Silence is no proof of one: there may have been no place for us.
+    if (stream.bytes_in() == 0) throw NoPlace(ended.what());
+    throw InvalidConfig(me() + " and rank " + std::to_string(peer) + " do not have the same job key (" +
+                        ended.what() + "); give all ranks one key");
+  }
+}
+
 // Says who we are and hears whether we may come in.
 Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
-  const std::string them = "rank " + std::to_string(peer) + " at " +
-                           stream.socket().remote_endpoint().address().to_string() + " port " +
-                           std::to_string(stream.socket().remote_endpoint().port());
+  const std::string them = "rank " + std::to_string(peer) + " at " + stream.remote().address().to_string() +
+                           " port " + std::to_string(stream.remote().port());
   try {
     write_frame(io_, stream, FrameType::kHello,
                 encode(Hello{options_.rank, options_.size, options_.job, port}), deadline_);
     const Frame frame = read_frame(io_, stream, deadline_);
-    if (frame.header.type == FrameType::kRefusal)
-      throw Mismatch(me() + " was sent away by " + them + ": " + decode_refusal(frame.payload));
+    if (frame.header.type == FrameType::kRefusal) {
+      const std::string reason = decode_refusal(frame.payload);
+      if (reason.empty()) throw NoPlace("it has no place for us");
+      throw Mismatch(me() + " was sent away by " + them + ": " + reason);
+    }
     if (frame.header.type != FrameType::kWelcome) throw BadFrame("it did not answer our hello");
     Welcome welcome = decode_welcome(frame.payload);
     if (welcome.rank != peer) throw BadFrame("it is rank " + std::to_string(welcome.rank));
+    require_same_user(stream, them);
     return welcome;
   } catch (const StreamEnded& ended) {
     throw Mismatch(me() + " was not let in by " + them + ": " + ended.what() +
@@ -192,43 +231,64 @@ Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
   }
 }
 
+// Asked once it has let us in: before it answers, nobody but the kernel may have accepted our connection.
+void Meeting::require_same_user(Stream& stream, const std::string& them) const {
+  const auto ends = ends_of(stream);
+  if (tls_ != nullptr || !ends) return;
+  const std::string foreign = foreign_user(*ends);
+  if (!foreign.empty()) throw Mismatch(me() + " does not talk to " + them + ": " + foreign);
+}
+
+// Connects and comes in, again and again while there is no place for us.
+Meeting::Entry Meeting::enter(const MeetingPoint& point, int peer, const PortFor& port) {
+  Seconds pause = kRetry;
+  for (;;) {
+    const std::shared_ptr<Stream> stream = reach(point, peer);
+    try {
+      shake(*stream, peer);
+      return {stream, introduce(*stream, peer, port(*stream))};
+    } catch (const NoPlace& full) {
+      if (clock_.now() + pause >= deadline_)
+        throw Timeout(me() + " connected to rank " + std::to_string(peer) +
+                      ", which did not talk to it within " +
+                      std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" + full.what() +
+                      "); it hangs, or others take its places: see what else connects there");
+    }
+    clock_.sleep(pause);
+    pause = std::min(2 * pause, kMostRetry);
+  }
+}
+
 tcp::acceptor Meeting::listen_for_peers(Stream& to_host) const {
-  const auto local = to_host.socket().local_endpoint().address();
+  const auto local = to_host.local().address();
   if (!options_.key && !options_.insecure_plaintext) return listen_at(io_, {local, 0});
   return listen_at(io_, {local.is_v6() ? tcp::v6() : tcp::v4(), 0});
 }
 
 Streams Meeting::join() {
-  const auto shake = [&](Stream& stream, int peer) {
-    try {
-      shake_hands(io_, stream, deadline_);
-    } catch (const StreamEnded& ended) {
-      throw InvalidConfig(me() + " and rank " + std::to_string(peer) + " do not have the same job key (" +
-                          ended.what() + "); give all ranks one key");
-    }
-  };
-  const std::shared_ptr<Stream> host = reach(parse_meeting_point(options_.rendezvous), 0);
-  shake(*host, 0);
-  tcp::acceptor acceptor = listen_for_peers(*host);
-  const Welcome welcome = introduce(*host, 0, acceptor.local_endpoint().port());
-  if (welcome.roster.size() != streams_.size())
-    throw Mismatch(me() + " was told of " + std::to_string(welcome.roster.size()) + " ranks and not of " +
+  std::optional<tcp::acceptor> acceptor;
+  const Entry host = enter(parse_meeting_point(options_.rendezvous), 0, [&](Stream& stream) {
+    if (!acceptor) acceptor.emplace(listen_for_peers(stream));
+    return acceptor->local_endpoint().port();
+  });
+  const std::vector<Address>& roster = host.welcome.roster;
+  if (roster.size() != streams_.size())
+    throw Mismatch(me() + " was told of " + std::to_string(roster.size()) + " ranks and not of " +
                    std::to_string(streams_.size()));
-  streams_[0] = host;
+  streams_[0] = host.stream;
 
   // Those below us first, while those above us wait: rank 1 waits for nobody, so this ends.
-  Reception reception(io_, std::move(acceptor), Lobby(options_.rank, options_.size, options_.job),
+  Reception reception(io_, std::move(*acceptor), Lobby(options_.rank, options_.size, options_.job),
                       settings(true));
   for (int peer = 1; peer < options_.rank; ++peer) {
-    const Address& at = welcome.roster[static_cast<std::size_t>(peer)];
-    const auto stream = reach({at.host, std::to_string(at.port), {}}, peer);
-    shake(*stream, peer);
-    introduce(*stream, peer, 0);
-    streams_[static_cast<std::size_t>(peer)] = stream;
+    const Address& at = roster[static_cast<std::size_t>(peer)];
+    streams_[static_cast<std::size_t>(peer)] =
+        enter({at.host, std::to_string(at.port), {}}, peer, [](Stream&) { return std::uint16_t{0}; }).stream;
   }
   if (!reception.receive_all(deadline_))
     throw Timeout(me() + ": ranks " + list_ranks(reception.lobby().missing()) + " did not connect within " +
-                  std::to_string(static_cast<int>(options_.start_limit.count())) + " s");
+                  std::to_string(static_cast<int>(options_.start_limit.count())) + " s" +
+                  (reception.crowd().empty() ? "" : "; " + reception.crowd()));
   for (int peer = options_.rank + 1; peer < options_.size; ++peer)
     streams_[static_cast<std::size_t>(peer)] = reception.take(peer);
   return std::move(streams_);

@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/stream.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
+#include <utility>
+
+#include "transport/tcp/socket_wire.h"
 
 namespace tacit {
 namespace {
 
-using Result = TlsSession::Result;
-
-Result explain(std::string& why) {
-  if (errno == EAGAIN || errno == EINTR) return Result::kAgain;
-  why = std::strerror(errno);
-  return Result::kFailed;
-}
+using Result = Stream::Result;
 
 constexpr std::size_t kRecordBytes = std::size_t{16} * 1024;
-constexpr std::size_t kMostParts = 32;
 
 }  // namespace
 
-Stream::Stream(Socket socket, const TlsContext* tls, Role role) : socket_(std::move(socket)) {
-  socket_.non_blocking(true);
-  socket_.set_option(boost::asio::ip::tcp::no_delay(true));
-  if (tls != nullptr)
-    tls_ = std::make_unique<TlsSession>(*tls, socket_.native_handle(), role == Role::kServer);
+Stream::Stream(std::unique_ptr<Wire> wire, const TlsContext* tls, Role role) : wire_(std::move(wire)) {
+  if (tls != nullptr) tls_ = std::make_unique<TlsSession>(*tls, *wire_, role == Role::kServer);
 }
+
+Stream::Stream(Socket socket, const TlsContext* tls, Role role)
+    : Stream(std::make_unique<SocketWire>(std::move(socket)), tls, role) {}
 
 Result Stream::handshake() {
   if (!tls_) return Result::kDone;
@@ -45,16 +33,9 @@ Result Stream::read(Bytes first, Bytes second, std::size_t& count) {
     const MutexLock lock(mutex_);
     return tls_->read(first.empty() ? second : first, count);
   }
-  std::array<iovec, 2> parts{iovec{first.data(), first.size()}, iovec{second.data(), second.size()}};
-  msghdr message{};
-  message.msg_iov = first.empty() ? &parts[1] : parts.data();
-  message.msg_iovlen = first.empty() ? 1 : 2;
-  const ssize_t got = ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT);
-  if (got < 0) return explain(read_why_);
-  if (got == 0) return Result::kClosed;
-  count = static_cast<std::size_t>(got);
-  plain_in_ += count;
-  return Result::kDone;
+  const Result result = wire_->read(first, second, count);
+  if (result == Result::kDone) plain_in_ += count;
+  return result;
 }
 
 bool Stream::holds_input() const {
@@ -64,31 +45,16 @@ bool Stream::holds_input() const {
 }
 
 Result Stream::write(std::span<const ConstBytes> parts, std::size_t& count) {
-  if (!tls_) return write_plain(parts, count);
+  if (!tls_) {
+    const Result result = wire_->write(parts, count);
+    plain_out_ += count;
+    return result;
+  }
   const MutexLock lock(mutex_);
   const Result result = write_tls(parts, count);
   if (result == Result::kFailed || result == Result::kClosed) return result;
   const Result flushed = tls_->flush();
   return flushed == Result::kDone ? result : flushed;
-}
-
-Result Stream::write_plain(std::span<const ConstBytes> parts, std::size_t& count) {
-  count = 0;
-  std::array<iovec, kMostParts> vectors{};
-  const std::size_t used = std::min(parts.size(), vectors.size());
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < used; ++i) {
-    vectors[i] = {const_cast<std::byte*>(parts[i].data()), parts[i].size()};
-    total += parts[i].size();
-  }
-  msghdr message{};
-  message.msg_iov = vectors.data();
-  message.msg_iovlen = used;
-  const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0) return explain(write_why_);
-  count = static_cast<std::size_t>(sent);
-  plain_out_ += count;
-  return count == total && used == parts.size() ? Result::kDone : Result::kAgain;
 }
 
 // Small parts travel in one record: a header alone would cost a record of its own.
@@ -126,30 +92,22 @@ Result Stream::write_tls(std::span<const ConstBytes> parts, std::size_t& count) 
   return Result::kDone;
 }
 
-void Stream::shut_down() { ::shutdown(socket_.native_handle(), SHUT_RDWR); }
-void Stream::finish_writing() { ::shutdown(socket_.native_handle(), SHUT_WR); }
-
-bool Stream::all_arrived() const {
-  int unsent = 0;
-  return ::ioctl(const_cast<Socket&>(socket_).native_handle(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
-}
-
-bool Stream::same_machine() {
-  boost::system::error_code error;
-  const auto here = socket_.local_endpoint(error);
-  if (error) return false;
-  const auto there = socket_.remote_endpoint(error);
-  return !error && here.address() == there.address();
+bool Stream::same_machine() const {
+  try {
+    return local().address() == remote().address();
+  } catch (const boost::system::system_error&) {
+    return false;  // it is gone
+  }
 }
 
 std::string Stream::read_why() const {
-  if (!tls_) return read_why_;
+  if (!tls_) return wire_->read_why();
   const MutexLock lock(mutex_);
   return tls_->why();
 }
 
 std::string Stream::write_why() const {
-  if (!tls_) return write_why_;
+  if (!tls_) return wire_->write_why();
   const MutexLock lock(mutex_);
   return tls_->why();
 }
@@ -164,6 +122,24 @@ std::uint64_t Stream::bytes_out() const {
   if (!tls_) return plain_out_;
   const MutexLock lock(mutex_);
   return tls_->bytes_out();
+}
+
+std::uint64_t Stream::overhead_in() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->overhead_in();
+}
+
+std::uint64_t Stream::overhead_out() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->overhead_out();
+}
+
+std::uint64_t Stream::key_updates() const {
+  if (!tls_) return 0;
+  const MutexLock lock(mutex_);
+  return tls_->key_updates();
 }
 
 }  // namespace tacit

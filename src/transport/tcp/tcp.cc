@@ -76,6 +76,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool left() const override { return left_.load(); }
   void give_up(const Loss& loss) override;
   void end(const std::string& why) override;
+  void on_failure(const std::exception_ptr& error) override { fail(error); }
 
   Request receive(const Inbox::Want& want);
   void check_peer(int peer) const {
@@ -99,7 +100,6 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Reactor reactor_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
   std::vector<std::unique_ptr<Offers>> offers_;           // likewise
-  std::array<std::byte, 16> token_{};                     // what a peer finds in our memory
 
   std::vector<std::atomic<Presence>> presence_;
   std::atomic<int> failed_{-1};  // a rank that failed, if one did
@@ -127,20 +127,21 @@ TcpFabric::TcpFabric(TcpOptions options)
   connections_.resize(static_cast<std::size_t>(options_.size));
   offers_.resize(static_cast<std::size_t>(options_.size));
   ConnectionOwner& owner = *this;
+  const Offers::Rank me{inbox_, ledger_, owner, [this] {
+                          // In a world that survives, the peer has left the exchange for the same reason as we.
+                          if (!survives()) fail(nullptr);
+                        }};
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (!streams[i]) continue;
     const int peer = static_cast<int>(i);
+    auto memory = reach_memory(options_, *streams[i]);
     connections_[i] = std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(streams[i]));
-    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], inbox_, ledger_, owner, [this] {
-      // In a world that survives, the peer has left the exchange for the same reason as we.
-      if (!survives()) fail(nullptr);
-    });
+    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], me, std::move(memory));
   }
-  std::copy_n(JobKey::random().bytes().begin(), token_.size(), token_.begin());
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (!connections_[i]) continue;
     connections_[i]->start();
-    if (options_.share_memory) offers_[i]->invite(token_);
+    offers_[i]->invite();
   }
   housekeeper_.start();
 }
@@ -340,7 +341,10 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
 }
 
 // Its connection stays, so that it can read why; what it still sends is as if it had come a moment earlier.
-void TcpFabric::give_up(const Loss& loss) { lose(loss.rank, loss.why); }
+void TcpFabric::give_up(const Loss& loss) {
+  connection(loss.rank)->retire();
+  lose(loss.rank, loss.why);
+}
 
 void TcpFabric::lose(int peer, const std::string& why) {
   if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;

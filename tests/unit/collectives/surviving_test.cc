@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cmath>
 #include <thread>
 
+#include "collectives/agent.h"
+#include "collectives/star.h"
 #include "collectives/surviving_comm.h"
 #include "support/on_every_rank.h"
 #include "support/simulate.h"
@@ -192,6 +195,35 @@ TEST(SurvivingComm, InVirtualTimeTooWhateverTheMoment) {
   crash_sweep(0, 8, 0.004);
   crash_sweep(1, 100000, 0.06);
   crash_sweep(0, 100000, 0.06);
+}
+
+// Two heads at once, as where ranks disagree about who lives: ranks 2 and 3 have one each, and both have the result that
+// they ask each other for.
+TEST(Stars, WhoseAgentsAskEachOtherDoNotWaitForEachOther) {
+  constexpr int kRounds = 50;
+  InprocFabric fabric(4, test_limits());
+  std::barrier together(4);
+  run_ranks(4, [&](int rank) {
+    Endpoint& endpoint = fabric.endpoint(rank);
+    endpoint.survive();
+    ThreadTasks tasks;
+    std::unique_ptr<Star> star;
+    if (rank < 2) star = std::make_unique<Star>(endpoint, tasks, Tag::Lane::kTrain);
+    Caller caller(endpoint, Tag::Lane::kTrain);
+    for (int number = 0; number < kRounds; ++number) {
+      Floats result(100'000, static_cast<float>(number));
+      if (star) star->keep(number, std::as_bytes(std::span(result)));
+      together.arrive_and_wait();
+      if (!star) {
+        Floats got(result.size());
+        caller.call(rank - 2, Star::kService,
+                    {rank, StarOp{StarOp::Kind::kSum}.method(), number, std::as_bytes(std::span(got))},
+                    std::as_writable_bytes(std::span(got)));
+        EXPECT_EQ(got, result);
+      }
+      together.arrive_and_wait();
+    }
+  });
 }
 
 }  // namespace

@@ -234,5 +234,32 @@ TEST(Registry, ACopyIsAValueOfItsOwn) {
   EXPECT_THROW(original.make("triple", times), InvalidConfig);
 }
 
+TEST(Text, OfOthersIsShownWithoutWhatTerminalsObey) {
+  EXPECT_EQ(shown("job 7, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80"),
+            "job 7, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80");
+  EXPECT_EQ(shown(std::string("\x1b[31m\r\n\0\x7f", 9)), "\\x1b[31m\\x0d\\x0a\\x00\\x7f");
+  EXPECT_EQ(shown("\xc2\x9b"
+                  "1A"),
+            "\\xc2\\x9b1A")
+      << "a control sequence in one character";
+  EXPECT_EQ(shown("\xe2\x80\xaegpj"), "\\xe2\\x80\\xaegpj") << "from right to left";
+}
+
+TEST(Text, ThatIsNoUtf8IsShownByItsBytes) {
+  EXPECT_EQ(shown("a\xff"
+                  "b"),
+            "a\\xff"
+            "b");
+  EXPECT_EQ(shown("\xe2\x82"), "\\xe2\\x82") << "cut short";
+  EXPECT_EQ(shown("\xc0\xaf"), "\\xc0\\xaf") << "longer than needed";
+  EXPECT_EQ(shown("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half a pair";
+  EXPECT_EQ(shown("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond the last one";
+}
+
+TEST(Text, ThatIsShownTwiceIsTheSame) {
+  const std::string once = shown("\x1b\xff\\x1b");
+  EXPECT_EQ(shown(once), once);
+}
+
 }  // namespace
 }  // namespace tacit

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -241,6 +245,73 @@ TEST(RunLogWriter, AFolderThatIsNotThereIsRefusedByName) {
   EXPECT_FALSE(fs::exists(file.parent_path()));
 }
 
+TEST(RunLogWriter, ALinkInItsPlaceIsNotFollowed) {
+  const TempDir folder;
+  const fs::path other = folder.path() / "precious";
+  const fs::path file = folder.path() / "run.jsonl";
+  write_text(other, "text");
+  fs::create_symlink(other, file);
+  for (const auto begin : {RunLogWriter::Begin::kAnew, RunLogWriter::Begin::kWhereItEnds})
+    EXPECT_NE(refusal([&] { RunLogWriter log(file, begin); }).find("symbolic link"), std::string::npos);
+  EXPECT_EQ(text_of(other), "text");
+}
+
+TEST(RunLogWriter, APipeInItsPlaceIsRefusedAndNotWaitedFor) {
+  const TempDir folder;
+  const fs::path file = folder.path() / "run.jsonl";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_NE(refusal([&] { RunLogWriter log(file); }).find(file.string()), std::string::npos);
+}
+
+TEST(RunLogWriter, GoesOnAfterTheLastWholeLineOfAnother) {
+  const TempDir folder;
+  const fs::path file = folder.path() / "run.jsonl";
+  const std::string line = to_json_line(StepsDone{0, 10, 1, 1, 1});
+  write_text(file, line + "\n" + line.substr(0, line.size() / 2));
+  RunLogWriter log(file, RunLogWriter::Begin::kWhereItEnds);
+  EXPECT_FALSE(log.empty());
+  log.write(StepsDone{1, 20, 1, 1, 1});
+  const RunRecord record = read_run_log(file);
+  ASSERT_EQ(record.steps.size(), 2U);
+  EXPECT_EQ(record.steps[1].rank, 1);
+  fs::remove(file);
+  EXPECT_TRUE(RunLogWriter(file, RunLogWriter::Begin::kWhereItEnds).empty());
+}
+
+// A limit on the size of files is a full disk of this process's own.
+TEST(RunLogWriter, ALineThatDoesNotFitIsLeftOutWholeAndLaterOnesGoOn) {
+  const TempDir folder;
+  const fs::path file = folder.path() / "run.jsonl";
+  RunLogWriter log(file);
+  log.write(StepsDone{0, 1, 0.5, 0.1, 1});
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{fs::file_size(file) + 10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  EXPECT_THROW(log.write(StepsDone{0, 2, 0.5, 0.1, 1}), Error);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, handler);
+  log.write(StepsDone{0, 3, 0.5, 0.1, 1});
+  const RunRecord record = read_run_log(file);
+  ASSERT_EQ(record.steps.size(), 2U);
+  EXPECT_EQ(record.steps[1].step, 3);
+}
+
+TEST(RunLogWriter, ItsFileIsClosedInWhatTheProcessStarts) {
+  const TempDir folder;
+  const fs::path file = folder.path() / "run.jsonl";
+  const RunLogWriter log(file);
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (fs::read_symlink(entry.path(), error) != fs::canonical(file)) continue;
+    ++found;
+    EXPECT_NE(::fcntl(std::stoi(entry.path().filename().string()), F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST(RunLogWriter, FourThreadsLeaveWholeLines) {
   constexpr int kThreads = 4;
   constexpr int kEach = 200;
@@ -286,6 +357,27 @@ TEST(SummaryFile, ReplacesAnOlderOneWholly) {
   const TempDir folder;
   const fs::path file = folder.path() / "summary.json";
   write_text(file, std::string(100'000, 'x'));
+  write_summary(some_summary(), file);
+  EXPECT_EQ(text_of(file), to_json_text(some_summary()));
+}
+
+TEST(SummaryFile, ALinkInThePlaceOfItsDraftIsNotFollowed) {
+  const TempDir folder;
+  const fs::path other = folder.path() / "precious";
+  const fs::path file = folder.path() / "summary.json";
+  write_text(other, "text");
+  fs::create_symlink(other, file.string() + ".part");
+  write_summary(some_summary(), file);
+  EXPECT_EQ(text_of(other), "text");
+  EXPECT_EQ(text_of(file), to_json_text(some_summary()));
+  EXPECT_FALSE(fs::is_symlink(file));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(file.string() + ".part")));
+}
+
+TEST(SummaryFile, ADraftOfAProcessThatDiedIsNoObstacle) {
+  const TempDir folder;
+  const fs::path file = folder.path() / "summary.json";
+  write_text(file.string() + ".part", "half");
   write_summary(some_summary(), file);
   EXPECT_EQ(text_of(file), to_json_text(some_summary()));
 }

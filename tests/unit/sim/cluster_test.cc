@@ -130,15 +130,6 @@ TEST_F(ClusterFile, RefusesFaultsThatCannotBe) {
   expect_refusal(two + "[[lost]]\nrate = 0.1\ndelay = \"1s\"\n", {"delay"});
 }
 
-TEST_F(ClusterFile, RefusesWhatIsTooDeep) {
-  expect_refusal("x = " + std::string(100'000, '[') + "\n", {"inside each other", "64"});
-  expect_refusal("x = " + std::string(200'000, '{') + "\n", {"inside each other"});
-  std::string name = "a";
-  for (int i = 0; i < 100'000; ++i) name += ".a";
-  expect_refusal(name + " = 1\n", {"inside each other"});
-  EXPECT_EQ(read("workers = 1 # " + std::string(100, '[') + "\n[network]\npreset = \"flat\"\n").workers, 1);
-}
-
 TEST_F(ClusterFile, AFatTreeHasRacksWithUplinks) {
   const Cluster c = read(
       "workers = 10\n[network]\npreset = \"fat-tree\"\nbandwidth = \"8Gbps\"\nrack = 4\noversubscription = "

@@ -31,13 +31,18 @@ constexpr int kPeer = 1;
 Tag tag(std::uint32_t step) { return {Tag::Channel::kExchange, Tag::Lane::kTrain, step}; }
 
 // Two ends of one TLS session, after the handshake.
-class Wire {
+class Session {
  public:
-  Wire() {
+  Session() {
     tcp::acceptor acceptor(io_, {boost::asio::ip::make_address_v4("127.0.0.1"), 0});
     tcp::socket peer(io_);
     peer.connect(acceptor.local_endpoint());
-    here_ = std::make_shared<Stream>(acceptor.accept(), &tls_, Stream::Role::kServer);
+    tcp::socket accepted = acceptor.accept();
+    // As much as a test writes before the first look.
+    const int room = 16 << 20;
+    ::setsockopt(peer.native_handle(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+    ::setsockopt(accepted.native_handle(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
+    here_ = std::make_shared<Stream>(std::move(accepted), &tls_, Stream::Role::kServer);
     there_ = std::make_shared<Stream>(std::move(peer), &tls_, Stream::Role::kClient);
     Result server = Result::kAgain;
     for (Result client = Result::kAgain; client != Result::kDone || server != Result::kDone;) {
@@ -60,10 +65,10 @@ class Wire {
 // The owner of a connection, which only runs what is ready.
 class OneThread final : public ConnectionOwner {
  public:
-  explicit OneThread(Wire& wire)
-      : wire_(wire),
+  explicit OneThread(Session& session)
+      : session_(session),
         inbox_(kRank, ledger_, *this),
-        connection_(std::make_unique<Connection>(*this, inbox_, ledger_, kPeer, wire.here())) {
+        connection_(std::make_unique<Connection>(*this, inbox_, ledger_, kPeer, session.here())) {
     connection_->start();
   }
   ~OneThread() override =
@@ -73,8 +78,8 @@ class OneThread final : public ConnectionOwner {
 
   Request receive(std::uint32_t step, Bytes into) { return inbox_.receive({kPeer, tag(step), into, false}); }
   void run_what_is_ready() {
-    wire_.io().restart();
-    while (wire_.io().poll() > 0) {
+    session_.io().restart();
+    while (session_.io().poll() > 0) {
     }
   }
 
@@ -91,7 +96,7 @@ class OneThread final : public ConnectionOwner {
   void on_progress() override {}
 
  private:
-  Wire& wire_;
+  Session& session_;
   Ledger ledger_{2, kRank};
   Inbox inbox_;
   std::unique_ptr<Connection> connection_;
@@ -118,14 +123,14 @@ void expect_body(std::span<const std::byte> body, std::uint32_t step) {
 }
 
 TEST(Connection, DeliversASmallFrameBehindALargeOneThatCameInTheSameWrite) {
-  Wire wire;
-  OneThread rank(wire);
+  Session session;
+  OneThread rank(session);
   std::vector<std::byte> large(100 * 1024);
   std::vector<std::byte> small(32);
   const Request first = rank.receive(0, large);
   const Request second = rank.receive(1, small);
   const Frame frames[]{frame(0, large.size()), frame(1, small.size())};
-  ASSERT_TRUE(write(wire.there(), std::array<ConstBytes, 2>{frames[0], frames[1]}));
+  ASSERT_TRUE(write(session.there(), std::array<ConstBytes, 2>{frames[0], frames[1]}));
   first->wait();
   // Nothing comes any more: whoever waits for the second one has no event but those that are ready now.
   rank.run_what_is_ready();
@@ -136,21 +141,18 @@ TEST(Connection, DeliversASmallFrameBehindALargeOneThatCameInTheSameWrite) {
 }
 
 TEST(Connection, DeliversMoreFramesThanOneLookTakesIn) {
-  Wire wire;
-  OneThread rank(wire);
+  Session session;
+  OneThread rank(session);
   constexpr std::uint32_t kFrames = 850;
   constexpr std::size_t kBytes = 5000;
   std::vector<std::vector<std::byte>> bodies(kFrames, std::vector<std::byte>(kBytes));
   std::vector<Request> requests;
   // All of it must lie in the kernel before the first look, or that look does not meet its limit.
-  const int room = 16 << 20;
-  ::setsockopt(wire.there().socket().native_handle(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
-  ::setsockopt(wire.here()->socket().native_handle(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
   for (std::uint32_t step = 0; step < kFrames; ++step) {
     requests.push_back(rank.receive(step, bodies[step]));
     const Frame one = frame(step, kBytes);
     // A record each: their ends are not those of what TLS takes from the kernel at a time.
-    if (!write(wire.there(), std::array<ConstBytes, 1>{one}))
+    if (!write(session.there(), std::array<ConstBytes, 1>{one}))
       GTEST_SKIP() << "the kernel holds no 5 MB for a socket: SO_SNDBUFFORCE needs CAP_NET_ADMIN";
   }
   rank.run_what_is_ready();

@@ -25,8 +25,11 @@ TEST(Departure, ALossIsThatOfTheCulpritAndNotOfTheMessenger) {
   const PeerLost told = loss(0, 1, {true, "rank 1 lost rank 2", 2}, "rank 0 waits");
   EXPECT_EQ(told.peer, 2);
   EXPECT_STREQ(told.what(), "rank 0 lost rank 2: so says rank 1: rank 1 lost rank 2 (rank 0 waits)");
-  // One that gave us up is lost all the same.
-  EXPECT_EQ(loss(0, 1, {true, "rank 1 lost rank 0", 0}, "rank 0 waits").peer, 1);
+  // Of one that ended because it had lost us, we are the culprit.
+  const PeerLost ours = loss(0, 1, {true, "rank 1 lost rank 0", 0}, "rank 0 waits");
+  EXPECT_EQ(ours.peer, 0);
+  EXPECT_STREQ(ours.what(),
+               "rank 0 is lost to the others: so says rank 1: rank 1 lost rank 0 (rank 0 waits)");
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What ranks need to meet: keys, places, who may come in, who waits for whom.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "support/refusal.h"
@@ -47,6 +50,19 @@ TEST(JobKeys, InAFileThatOthersMayReadAreRefused) {
   EXPECT_THROW(JobKey::read_file(folder.path() / "none"), InvalidConfig);
 }
 
+TEST(JobKeys, ThatWereInheritedAreNotPassedOn) {
+  const TempDir folder;
+  const auto file = folder.path() / "key";
+  const JobKey key = JobKey::random();
+  std::ofstream(file) << key.hex() << "\n";
+  const int descriptor = ::open(file.c_str(), O_RDONLY);  // as a launcher leaves it
+  ASSERT_EQ(::fcntl(descriptor, F_GETFD), 0);
+  EXPECT_EQ(JobKey::read_descriptor(descriptor), key);
+  EXPECT_EQ(::fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+  EXPECT_EQ(JobKey::read_descriptor(descriptor), key) << "it can be read again";
+  ::close(descriptor);
+}
+
 TEST(MeetingPoints, AreAddressesOrFiles) {
   const MeetingPoint name = parse_meeting_point("tcp://node-0.cluster:29500");
   EXPECT_EQ(name.host, "node-0.cluster");
@@ -80,6 +96,26 @@ TEST(MeetingFiles, AreReadByTheirJobAlone) {
   EXPECT_THROW(write_meeting_file(folder.path() / "none" / "meet", "job", "h", 1), InvalidConfig);
 }
 
+TEST(MeetingFiles, AreNotWrittenThroughALink) {
+  const TempDir folder;
+  const auto file = folder.path() / "meet";
+  const auto draft = folder.path() / "meet.part";
+  const auto precious = folder.path() / "precious";
+  std::ofstream(precious) << "kept";
+  std::filesystem::create_symlink(precious, draft);
+  write_meeting_file(file, "job", "10.0.0.1", 4242);
+  std::string kept;
+  std::ifstream(precious) >> kept;
+  EXPECT_EQ(kept, "kept");
+  EXPECT_FALSE(std::filesystem::is_symlink(file));
+  EXPECT_TRUE(read_meeting_file(file, "job"));
+
+  std::filesystem::create_directory(draft);  // as what another user owns, it cannot be removed
+  const std::string why = refusal<InvalidConfig>([&] { write_meeting_file(file, "job", "10.0.0.2", 1); });
+  EXPECT_NE(why.find("File exists"), std::string::npos) << why;
+  EXPECT_EQ(read_meeting_file(file, "job")->host, "10.0.0.1");
+}
+
 TEST(Lobbies, LetInEveryRankAboveThemOnce) {
   Lobby lobby(1, 4, "job");
   EXPECT_EQ(lobby.missing(), (std::vector<int>{2, 3}));
@@ -100,6 +136,11 @@ TEST(Lobbies, SayWhyTheyObject) {
   EXPECT_NE(lobby.objection({1, 8, "job", 1}).find("8 ranks"), std::string::npos);
   for (const int rank : {0, 4, -1, 1 << 30})
     EXPECT_NE(lobby.objection({rank, 4, "job", 1}).find("no rank"), std::string::npos) << rank;
+}
+
+TEST(Lobbies, ShowNoEscapeCodesOfAStranger) {
+  const std::string why = Lobby(0, 4, "job").objection({1, 4, "\x1b]0;mine\x07", 1});
+  EXPECT_NE(why.find("job '\\x1b]0;mine\\x07'"), std::string::npos) << why;
 }
 
 TEST(Lobbies, NameTheMissing) {

@@ -28,12 +28,12 @@ constexpr Tag kTag(Tag::Channel::kAllReduce, Tag::Lane::kBackground, 0x01020304,
 TEST(Wire, AFrameHasTheseBytes) {
   EXPECT_EQ(hex(encode(FrameHeader{FrameType::kData, kTag.bits(), 0x1122334455})),
             "54434954"          // TCIT
-            "01"                // version
+            "02"                // version
             "01"                // data
             "0000"              // zero
             "0605040302010101"  // tag, little-endian
             "5544332211000000");
-  EXPECT_EQ(hex(encode(FrameHeader{FrameType::kWithdraw})), "54434954010b0000" + std::string(32, '0'));
+  EXPECT_EQ(hex(encode(FrameHeader{FrameType::kWithdraw})), "54434954020c0000" + std::string(32, '0'));
 }
 
 TEST(Wire, WhatIsEncodedDecodes) {
@@ -51,12 +51,12 @@ TEST(Wire, PayloadsHaveTheseBytes) {
             "0102000000"
             "0100000078");
   EXPECT_EQ(hex(encode(WaitState{-2, 7, 8})), "feffffff07000000000000000800000000000000");
-  MemoryProof proof{7, 8, {}};
-  proof.token[15] = std::byte{9};
-  EXPECT_EQ(hex(encode(proof)),
-            "070000000800000000000000"
-            "00000000000000000000000000000009");
-  EXPECT_EQ(hex(encode(OfferedMessage{1, 2, 3})), "010000000000000002000000000000000300000000000000");
+  MemoryToken token{};
+  token[15] = std::byte{9};
+  EXPECT_EQ(hex(encode_token(token)), "00000000000000000000000000000009");
+  EXPECT_EQ(hex(encode(MemoryProof{7, 8})), "070000000800000000000000");
+  EXPECT_EQ(hex(encode(OfferedMessage{1, 2, 3, 4})),
+            "0100000000000000020000000000000003000000000000000400000000000000");
   EXPECT_EQ(hex(encode_ticket(5)), "0500000000000000");
 }
 
@@ -71,6 +71,9 @@ TEST(Wire, PayloadsDecodeToWhatWasEncoded) {
   EXPECT_EQ(gone.why, "its disk burned");
   EXPECT_EQ(gone.culprit, 5);
   EXPECT_EQ(decode_wait(encode(WaitState{1, 2, 3})), (WaitState{1, 2, 3}));
+  const MemoryToken token{std::byte{1}, std::byte{2}};
+  EXPECT_EQ(decode_token(encode_token(token)), token);
+  EXPECT_EQ(decode_proof(encode(MemoryProof{1, 2})), (MemoryProof{1, 2}));
   EXPECT_EQ(decode_offer(encode(OfferedMessage{1, 2, 3})), (OfferedMessage{1, 2, 3}));
   EXPECT_EQ(decode_ticket(encode_ticket(77)), 77U);
 }
@@ -101,7 +104,7 @@ TEST(Wire, AHeaderThatIsNoneIsRefusedWithWhatWasFound) {
   EXPECT_NE(why(spoilt(0, 'X')).find("58 43 49 54"), std::string::npos) << why(spoilt(0, 'X'));
   EXPECT_NE(why(spoilt(4, 9)).find("version 9"), std::string::npos);
   EXPECT_NE(why(spoilt(5, 0)).find("type 0"), std::string::npos);
-  EXPECT_NE(why(spoilt(5, 12)).find("type 12"), std::string::npos);
+  EXPECT_NE(why(spoilt(5, 13)).find("type 13"), std::string::npos);
   EXPECT_NE(why(spoilt(6, 1)).find("zero"), std::string::npos);
   EXPECT_NE(why(spoilt(15, 200)).find("tag"), std::string::npos);  // no such channel
   EXPECT_NE(why(spoilt(14, 3)).find("tag"), std::string::npos);    // no such lane
@@ -139,11 +142,22 @@ TEST(Wire, PayloadsThatEndEarlyOrLateAreRefused) {
   refuses(encode_refusal("why"), decode_refusal);
   refuses(encode(Departure{true, "x", 1}), decode_departure);
   refuses(encode(WaitState{1, 2, 3}), decode_wait);
+  refuses(encode_token({}), decode_token);
   refuses(encode(MemoryProof{}), decode_proof);
   refuses(encode(OfferedMessage{1, 2, 3}), decode_offer);
   refuses(encode_ticket(1), decode_ticket);
   refuses(encode(Accusation{1, 2, Seconds(3)}), decode_accusation);
   refuses(encode(Loss{1, "x"}), decode_loss);
+}
+
+TEST(Wire, ReasonsAreMadeFitToBeShown) {
+  EXPECT_EQ(decode_refusal(encode_refusal("\x1b[2Jno\n")), "\\x1b[2Jno\\x0a");
+  EXPECT_EQ(decode_departure(encode(Departure{true,
+                                              "\x9b"
+                                              "31m",
+                                              2}))
+                .why,
+            "\\x9b31m");
 }
 
 TEST(Wire, TextsLongerThanAllowedAreRefusedBeforeTheyAreRead) {

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The attacks of bench/hostile.py, one module each."""

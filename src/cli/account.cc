@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "cli/account.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tacit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_folder(const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error || !fs::is_directory(out))
+    throw InvalidConfig(fmt::format("cannot make the folder {} ({}); give --out a place you may write to",
+                                    out.string(), error ? error.message() : "a file is in the way"));
+}
+
+}  // namespace
+
+Account::Account(fs::path out, RunStarted started) : out_(std::move(out)), started_(std::move(started)) {}
+
+void Account::begin() {
+  if (out_.empty()) return;
+  const MutexLock lock(mutex_);
+  make_folder(out_);
+  log_ = std::make_unique<RunLogWriter>(log_file());
+  std::error_code error;
+  fs::remove(summary_file(), error);
+  if (error || fs::exists(summary_file()))
+    throw InvalidConfig(fmt::format("cannot replace {} ({}); move it away or give another --out",
+                                    summary_file().string(), error ? error.message() : "it is not a file"));
+  attempt([&] { log_->write(started_); });
+}
+
+void Account::take_over() {
+  const MutexLock lock(mutex_);
+  if (out_.empty() || log_) return;
+  attempt([&] {
+    make_folder(out_);
+    log_ = std::make_unique<RunLogWriter>(log_file(), RunLogWriter::Begin::kWhereItEnds);
+    if (log_->empty()) log_->write(started_);
+  });
+}
+
+bool Account::has_summary() const {
+  std::error_code error;
+  return !out_.empty() && fs::exists(summary_file(), error);
+}
+
+void Account::write(const RankLost& event) {
+  const MutexLock lock(mutex_);
+  if (!log_) return;
+  attempt([&] {
+    log_->write(event);
+    log_->sync();
+  });
+}
+
+void Account::finish(const Summary& summary) {
+  if (out_.empty()) return;
+  const MutexLock lock(mutex_);
+  if (log_)
+    attempt([&] {
+      log_->write(summary);
+      log_->sync();
+    });
+  write_summary(summary, summary_file());
+}
+
+}  // namespace tacit::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string_view>
+
+namespace tacit {
+
+// A file that is written by this process: a regular one and no link to another place, which somebody may have put there
+// to have that one written to. It is closed on exec.
+//
+// Ordering  bytes go to the end of the file, wherever that is by then.
+// Threads   one at a time.
+// Errors    Error that names the file and says why.
+class PlainFile {
+ public:
+  enum class How {
+    kNew,   // there must be none
+    kAnew,  // what was there goes
+    kGoOn,  // what was there stays; a last line without an end, of a writer that died, goes
+  };
+  PlainFile(const std::filesystem::path& file, How how);
+  ~PlainFile();
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+
+  // All of the text or, with an Error, nothing of it.
+  void write(std::string_view text);
+  // Returns when everything is on the disk.
+  void sync();
+  bool empty() const { return size() == 0; }
+
+ private:
+  void begin(How how);
+  off_t size() const;
+  void cut_off_last_line();
+  [[noreturn]] void fail(const char* what, int error) const;
+
+  const std::filesystem::path path_;
+  int fd_ = -1;
+};
+
+}  // namespace tacit

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/runlog/whole_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "runlog/plain_file.h"
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A rename is on the disk when its folder is. Some file systems cannot sync folders, which are then as safe as they get.
+void sync_folder(const fs::path& folder) {
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+void write_whole_file(const fs::path& file, const std::string& text) {
+  const fs::path draft = file.string() + ".part";
+  std::error_code ignored;
+  fs::remove(draft, ignored);  // of a process that died; or a link, which goes and not what it leads to
+  std::error_code error;
+  try {
+    PlainFile out(draft, PlainFile::How::kNew);
+    out.write(text);
+    out.sync();
+    fs::rename(draft, file, error);
+  } catch (const Error&) {
+    fs::remove(draft, ignored);
+    throw;
+  }
+  if (!error) return sync_folder(file.parent_path());
+  fs::remove(draft, ignored);
+  throw Error("cannot write " + file.string() + " (" + error.message() +
+              "); is a folder of that name in the way?");
+}
+
+}  // namespace tacit

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// Messages out of a peer's memory: whose memory is read, and who is believed.
+#include "transport/tcp/offers.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/fsuid.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "support/refusal.h"
+#include "tacit/core/error.h"
+
+namespace tacit::test {
+namespace {
+
+using boost::asio::ip::tcp;
+
+constexpr uid_t kNobody = 65534;
+
+// A process that runs `body` and then waits until it is ended.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& body) : process_(::fork()) {
+    if (process_ != 0) return;
+    body();
+    for (;;) ::pause();
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  std::uint32_t number() const { return static_cast<std::uint32_t>(process_); }
+  void end() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  pid_t process_;
+};
+
+// A connection whose other end is a bare socket, of this process unless a child has connected.
+class Loopback {
+ public:
+  Loopback() : acceptor_(io_, {boost::asio::ip::make_address_v4("127.0.0.1"), 0}) {}
+  sockaddr_in address() const {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(acceptor_.local_endpoint().port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return to;
+  }
+  static int connect(const sockaddr_in& to) {
+    const int end = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return ::connect(end, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? end : -1;
+  }
+  std::shared_ptr<Stream> accept() {
+    return std::make_shared<Stream>(acceptor_.accept(), nullptr, Stream::Role::kServer);
+  }
+
+ private:
+  boost::asio::io_context io_;
+  tcp::acceptor acceptor_;
+};
+
+TcpOptions with_key() {
+  TcpOptions options;
+  options.key = JobKey::random();
+  return options;
+}
+
+TEST(PeerMemories, AreThoseOfTheProcessAtTheOtherEnd) {
+  Loopback loopback;
+  static std::uint64_t value = 1;  // at one address in both processes
+  const sockaddr_in to = loopback.address();
+  Child peer([&] {
+    value = 2;
+    if (Loopback::connect(to) < 0) ::_exit(1);
+  });
+  const Child other([] { value = 3; });
+  const auto stream = loopback.accept();
+  const auto is = [&](std::uint32_t process) { return reach_memory(with_key(), *stream)->is(process); };
+  EXPECT_FALSE(is(static_cast<std::uint32_t>(::getpid()))) << "our own";
+  EXPECT_FALSE(is(other.number())) << "one that does not hold the connection";
+  EXPECT_FALSE(is(1));
+  EXPECT_FALSE(is(0));
+  EXPECT_FALSE(is(0xFFFFFFFF));
+
+  const auto memory = reach_memory(with_key(), *stream);
+  std::uint64_t found = 0;
+  const Bytes into = std::as_writable_bytes(std::span(&found, 1));
+  const auto address = reinterpret_cast<std::uint64_t>(&value);
+  EXPECT_FALSE(memory->read(address, into)) << "before it is known whose";
+  ASSERT_TRUE(memory->is(peer.number()));
+  if (!memory->read(address, into)) GTEST_SKIP() << "the kernel lets no process read another here";
+  EXPECT_EQ(found, 2U);
+  peer.end();
+  EXPECT_FALSE(memory->read(address, into)) << "its number may be another's now";
+}
+
+TEST(PeerMemories, OfAnotherUserAreNotRead) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  Loopback loopback;
+  ::setfsuid(kNobody);  // whose the socket is then, though its process is ours
+  const int end = Loopback::connect(loopback.address());
+  ::setfsuid(0);
+  const auto stream = loopback.accept();
+  EXPECT_FALSE(reach_memory(with_key(), *stream)->is(static_cast<std::uint32_t>(::getpid())));
+  ::close(end);
+
+  const sockaddr_in to = loopback.address();
+  const Child nobody([&] {
+    if (Loopback::connect(to) < 0 || ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(1);
+    ::raise(SIGSTOP);
+  });
+  const auto theirs = loopback.accept();
+  ::waitpid(static_cast<pid_t>(nobody.number()), nullptr,
+            WUNTRACED);  // it has another user now, and root's socket
+  EXPECT_FALSE(reach_memory(with_key(), *theirs)->is(nobody.number()));
+}
+
+TEST(PeerMemories, NeedAKey) {
+  Loopback loopback;
+  const int end = Loopback::connect(loopback.address());
+  const auto stream = loopback.accept();
+  TcpOptions options = with_key();
+  EXPECT_TRUE(reach_memory(options, *stream));
+  options.share_memory = false;
+  EXPECT_FALSE(reach_memory(options, *stream));
+  options.share_memory = true;
+  options.key.reset();
+  EXPECT_FALSE(reach_memory(options, *stream));
+  ::close(end);
+}
+
+constexpr std::uint32_t kProcess = 7;
+constexpr std::uint64_t kAddress = 0x1000;
+constexpr MemoryToken kToken{std::byte{4}, std::byte{2}};
+
+// One process, which has the token at one address.
+class KnownMemory final : public PeerMemory {
+ public:
+  MemoryToken token() override { return kToken; }
+  bool is(std::uint32_t process) override { return process == kProcess; }
+  bool read(std::uint64_t address, Bytes into) override {
+    if (address != kAddress || into.size() != kToken.size()) return false;
+    copy<std::byte>(kToken, into);
+    return true;
+  }
+};
+
+// A rank with offers to and from one peer, which is a bare socket.
+class OneOffer final : public ConnectionOwner {
+ public:
+  explicit OneOffer(std::unique_ptr<PeerMemory> memory)
+      : peer_(Loopback::connect(loopback_.address())),
+        connection_(*this, inbox_, ledger_, 1, loopback_.accept()),
+        offers_(1, connection_, {inbox_, ledger_, *this, [] {}}, std::move(memory)) {}
+  ~OneOffer() override {
+    inbox_.clear();
+    ::close(peer_);
+  }
+  OneOffer(const OneOffer&) = delete;
+  OneOffer& operator=(const OneOffer&) = delete;
+
+  Offers& offers() { return offers_; }
+  void hear(FrameType type, const Payload& payload, std::uint64_t tag = 0) {
+    offers_.on_frame({type, tag, payload.size()}, payload);
+  }
+  // The types of the frames it has sent.
+  std::vector<FrameType> said() {
+    std::array<std::byte, 4096> bytes{};
+    const ssize_t count = ::recv(peer_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    std::vector<FrameType> types;
+    for (ConstBytes rest = ConstBytes(bytes).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+         !rest.empty();) {
+      const FrameHeader header = decode_frame(rest);
+      types.push_back(header.type);
+      rest = rest.subspan(kFrameHeaderBytes + header.length);
+    }
+    return types;
+  }
+
+  void wait(int, Tag, const std::atomic<bool>&) override {}
+  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  void between_reads(int, const std::function<void()>& fn) override { connection_.between_reads(fn); }
+  void on_control(int, const FrameHeader&, ConstBytes) override {}
+  void on_lost(int, const std::string& why) override { ADD_FAILURE() << why; }
+  void on_progress() override {}
+
+ private:
+  Loopback loopback_;
+  const int peer_;
+  Ledger ledger_{2, 0};
+  Inbox inbox_{0, ledger_, *this};
+  Connection connection_;
+  Offers offers_;
+};
+
+using Said = std::vector<FrameType>;
+constexpr Tag kTag(Tag::Channel::kExchange, Tag::Lane::kTrain, 1);
+
+Payload proof(std::uint32_t process, std::uint64_t address) { return encode(MemoryProof{process, address}); }
+
+TEST(OffersTest, BeginWithAProof) {
+  OneOffer rank(std::make_unique<KnownMemory>());
+  rank.offers().invite();
+  EXPECT_EQ(rank.said(), Said{FrameType::kMemory});
+  EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()), BadFrame);
+  rank.hear(FrameType::kProof, proof(kProcess, kAddress));
+  EXPECT_EQ(rank.said(), Said{FrameType::kReadable});
+  EXPECT_NO_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()));
+}
+
+TEST(OffersTest, ArePossibleOnceThePeerHasReadWhatItMadeUp) {
+  OneOffer rank(std::make_unique<KnownMemory>());
+  EXPECT_THROW(rank.hear(FrameType::kReadable, {}), BadFrame) << "it has not tried";
+  rank.hear(FrameType::kMemory, encode_token(kToken));
+  EXPECT_EQ(rank.said(), Said{FrameType::kProof});
+  EXPECT_FALSE(rank.offers().possible());
+  rank.hear(FrameType::kReadable, {});
+  EXPECT_TRUE(rank.offers().possible());
+  EXPECT_THROW(rank.hear(FrameType::kMemory, encode_token(kToken)), BadFrame) << "a second time";
+}
+
+TEST(OffersTest, AreRefusedAfterOneWrongProof) {
+  for (const auto& [process, address] :
+       {std::pair{kProcess + 1, kAddress}, std::pair{kProcess, kAddress + 16}}) {
+    OneOffer rank(std::make_unique<KnownMemory>());
+    rank.offers().invite();
+    rank.said();
+    rank.hear(FrameType::kProof, proof(process, address));
+    EXPECT_EQ(rank.said(), Said{});
+    EXPECT_THROW(rank.hear(FrameType::kProof, proof(kProcess, kAddress)), BadFrame) << "a second try";
+    EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()),
+                 BadFrame);
+  }
+}
+
+TEST(OffersTest, AreNeitherMadeNorTakenWithoutMemoryToTry) {
+  OneOffer rank(nullptr);  // as without a key
+  rank.offers().invite();
+  rank.hear(FrameType::kMemory, encode_token(kToken));
+  EXPECT_EQ(rank.said(), Said{});
+  EXPECT_THROW(rank.hear(FrameType::kReadable, {}), BadFrame);
+  EXPECT_THROW(rank.hear(FrameType::kProof, proof(kProcess, kAddress)), BadFrame);
+  EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()), BadFrame);
+  EXPECT_FALSE(rank.offers().possible());
+}
+
+}  // namespace
+}  // namespace tacit::test
