@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   std::uint64_t all_finished = 0;
   std::uint64_t some_finished = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    const Schedule schedule = draw_schedule(seed);
+    const FaultCase schedule = draw_schedule(seed);
     const ScheduleOutcome outcome = run_in_child(schedule);
     all_finished += outcome.finished == schedule.cluster.workers ? 1 : 0;
     some_finished += outcome.finished > 0 && outcome.finished < schedule.cluster.workers ? 1 : 0;

@@ -7,7 +7,7 @@
 namespace tacit::test {
 namespace {
 
-void expect_lawful(const Schedule& schedule) {
+void expect_lawful(const FaultCase& schedule) {
   for (const std::string& each : run_in_child(schedule).violations)
     ADD_FAILURE() << describe(schedule) << "\n" << each;
 }
@@ -44,7 +44,7 @@ TEST(FaultSchedule, WhereACrashEndsTheRunWhileOthersAreStoppedLeavesTooFewForAMa
 // Each of two ranks was head to some of the others.
 TEST(FaultSchedule, WithTwoHeadsOfACollectiveTellsBothWhatTheyAskedFor) {
   for (const std::uint64_t words : {448, 482, 5049}) {
-    Schedule schedule = draw_schedule(22318);
+    FaultCase schedule = draw_schedule(22318);
     slow_down_words(words, schedule);
     expect_lawful(schedule);
   }

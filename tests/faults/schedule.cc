@@ -35,7 +35,7 @@ std::vector<std::string> strategies(bool survivors) {
 
 class Trainee {
  public:
-  Trainee(Process& me, const Schedule& schedule)
+  Trainee(Process& me, const FaultCase& schedule)
       : me_(me),
         worker_(me, std::vector<float>(schedule.parameters), 0.1F, schedule.seed),
         strategy_(make_strategy(builtin_strategies(), schedule.strategy, me.size())) {}
@@ -82,9 +82,9 @@ class Trainee {
 
 }  // namespace
 
-Schedule draw_schedule(std::uint64_t seed) {
+FaultCase draw_schedule(std::uint64_t seed) {
   Rng rng(seed, Rng::kEveryRank, 1, Rng::Use::kFault);
-  Schedule s;
+  FaultCase s;
   s.seed = seed;
   s.cluster.workers = 2 + static_cast<int>(rng.below(7));
   s.cluster.link = {125e6, Seconds(50e-6)};
@@ -101,7 +101,7 @@ Schedule draw_schedule(std::uint64_t seed) {
   return s;
 }
 
-void slow_down_words(std::uint64_t seed, Schedule& schedule) {
+void slow_down_words(std::uint64_t seed, FaultCase& schedule) {
   Rng rng(seed, 5, 1, Rng::Use::kFault);
   Cluster& cluster = schedule.cluster;
   for (int from = 0; from < cluster.workers; ++from)
@@ -112,13 +112,13 @@ void slow_down_words(std::uint64_t seed, Schedule& schedule) {
       }
 }
 
-std::string describe(const Schedule& s) {
+std::string describe(const FaultCase& s) {
   return "seed " + std::to_string(s.seed) + ": " + std::to_string(s.cluster.workers) + " ranks, " +
          s.strategy + ", " + std::to_string(s.parameters) +
          " parameters; faults: " + describe_faults(s.cluster);
 }
 
-ScheduleOutcome run_schedule(const Schedule& schedule) {
+ScheduleOutcome run_schedule(const FaultCase& schedule) {
   ScheduleOutcome outcome;
   WorldOptions options;
   options.limits = {kLimit, kNever, [](const std::string&) {}};
@@ -141,7 +141,7 @@ ScheduleOutcome run_schedule(const Schedule& schedule) {
   return outcome;
 }
 
-ScheduleOutcome run_in_child(const Schedule& schedule, unsigned limit) {
+ScheduleOutcome run_in_child(const FaultCase& schedule, unsigned limit) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw Error("cannot make a pipe");
   std::fflush(nullptr);

@@ -10,7 +10,7 @@
 
 namespace tacit::test {
 
-struct Schedule {
+struct FaultCase {
   std::uint64_t seed = 1;
   std::string strategy;
   bool survives = false;
@@ -20,10 +20,10 @@ struct Schedule {
 
 inline constexpr Seconds kLostAfter{1};
 
-Schedule draw_schedule(std::uint64_t seed);
+FaultCase draw_schedule(std::uint64_t seed);
 // What ranks tell each other of losses takes up to six heartbeats, so that they learn of one thing at different times.
-void slow_down_words(std::uint64_t seed, Schedule& schedule);
-std::string describe(const Schedule& schedule);
+void slow_down_words(std::uint64_t seed, FaultCase& schedule);
+std::string describe(const FaultCase& schedule);
 
 struct ScheduleOutcome {
   std::vector<std::string> violations;
@@ -32,8 +32,8 @@ struct ScheduleOutcome {
 };
 
 // Once per process, because SimGrid has one engine.
-ScheduleOutcome run_schedule(const Schedule& schedule);
+ScheduleOutcome run_schedule(const FaultCase& schedule);
 // In a child of this process, which may take so many seconds.
-ScheduleOutcome run_in_child(const Schedule& schedule, unsigned limit = 60);
+ScheduleOutcome run_in_child(const FaultCase& schedule, unsigned limit = 60);
 
 }  // namespace tacit::test
