@@ -37,7 +37,7 @@ void Account::begin() {
 
 void Account::take_over() {
   const MutexLock lock(mutex_);
-  if (out_.empty() || log_) return;
+  if (out_.empty() || log_ || has_summary()) return;
   attempt([&] {
     make_folder(out_);
     log_ = std::make_unique<RunLogWriter>(log_file(), RunLogWriter::Begin::kWhereItEnds);

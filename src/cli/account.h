@@ -27,7 +27,7 @@ class Account {
   // InvalidConfig.
   void begin();
   // Goes on with what a rank had begun that was lost since; where its disk is not this one's, with a log that has the
-  // beginning of the run and no more. Does nothing where this rank writes already.
+  // beginning of the run and no more. Does nothing where this rank writes already, or where another has ended it.
   void take_over();
   // Whether some rank has written how this run ended.
   bool has_summary() const;

@@ -33,29 +33,37 @@ namespace tacit::cli {
 namespace {
 
 // Sends what happens to the screen and to the account. What is told by the lowest living rank alone tells its process
-// that it is the one that writes.
+// that it is the one that reports. Not once the run is asked to end: all ranks end then, one before the other.
 class Observer final : public TrainObserver {
  public:
-  Observer(Progress& progress, Account& account) : progress_(progress), account_(account) {}
+  Observer(Progress& progress, Account& account, bool& reports)
+      : progress_(progress), account_(account), reports_(reports) {}
   void on_steps(const StepsDone& event) override {
     progress_.on_steps(event);
     account_.write(event);
   }
   void on_evaluation(const Evaluated& event) override {
-    account_.take_over();
+    report();
     account_.write(event);
     progress_.on_evaluation(event);
   }
   void on_loss(const RankLost& event) override {
-    account_.take_over();
+    report();
     account_.write(event);
     spdlog::warn("{}; the others go on", describe(event));
   }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
 
  private:
+  void report() {
+    if (StopSignals::asked()) return;
+    reports_ = true;
+    account_.take_over();
+  }
+
   Progress& progress_;
   Account& account_;
+  bool& reports_;  // whether this process does; written by its trainer
 };
 
 // What a process needs before its ranks can train.
@@ -137,7 +145,7 @@ class Run {
     const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
-    Observer observer(progress, account_);
+    Observer observer(progress, account_, reports_);
     const Summary summary = run_ranks(observer, body);
     write_account(summary);  // first: who reads what is printed may be gone
     progress.close();

@@ -82,7 +82,7 @@ void Star::on_ask(int head, std::int64_t number) {
   if (head == endpoint_.rank()) return on_result(number, result);
   // The agent does not wait until the head's agent takes it: where ranks disagree about who lives there are two heads,
   // and their agents, each with a letter for the other, would take neither.
-  letters_.remove_if([](const Letter& letter) { return letter.sending->over(); });
+  letters_.remove_if([](const Letter& letter) { return !letter.sending || letter.sending->over(); });
   Letter& letter = letters_.emplace_back(Letter{std::move(result)});
   letter.sending = caller_.begin_post(head, kService, {endpoint_.rank(), kResult, number, letter.result});
 }

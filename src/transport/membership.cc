@@ -55,6 +55,7 @@ bool Membership::close(int peer, Seconds now) {
     return false;
   }
   leave(peer);
+  died_.push_back(peer);
   return true;
 }
 
@@ -78,13 +79,15 @@ void Membership::adopt(int by, const Loss& loss) {
     if (end_.empty())
       end_ = "rank " + std::to_string(by) + " and those with it go on without it: " + loss.why;
   } else if (here(loss.rank)) {
-    adopted_.push_back(loss);
+    adopted_.push_back({by, loss});
   }
 }
 
 Membership::Orders Membership::look(Seconds now, const std::vector<Seconds>& last_heard) {
   Orders orders;
-  for (const Loss& loss : std::exchange(adopted_, {})) give_up(loss, orders);
+  for (const Adopted& each : std::exchange(adopted_, {}))
+    if (here(each.by)) give_up(each.loss, orders);  // those who were given up themselves are not believed
+  for (const int peer : std::exchange(died_, {})) orders.tell.push_back({rank_, peer, Seconds(0)});
   accuse_the_silent(now, last_heard, orders);
   for (const Accusation& each : std::exchange(to_relay_, {}))
     if (here(each.accused) && !accuses(rank_, each.accused)) orders.relay.push_back(each);
@@ -102,8 +105,8 @@ void Membership::accuse_the_silent(Seconds now, const std::vector<Seconds>& last
     const Seconds silent = now - last_heard[at];
     const bool missed = silent >= lost_after_ && now - back_ >= lost_after_;
     if (!missed && !closed_[at]) continue;
-    add({rank_, peer, silent}, now);
-    orders.tell.push_back({rank_, peer, silent});
+    add({rank_, peer, closed_[at] ? Seconds(0) : silent}, now);
+    orders.tell.push_back(edges_.back().what);
   }
 }
 
@@ -190,6 +193,9 @@ Loss Membership::reason(int peer) const {
   if (best == nullptr)
     return {peer, "it misses ranks that the others hear: its own machine or link is the likely cause"};
   const int accuser = best->what.accuser;
+  if (best->what.silent == Seconds(0))
+    return {peer, "its connection to rank " + std::to_string(accuser) +
+                      " closed without a goodbye: its process ended or was killed, or the connection broke"};
   return {peer, (accuser == rank_ ? "" : "rank " + std::to_string(accuser) + " says that ") +
                     "nothing was heard of it for " + seconds(best->what.silent) +
                     ": its process is stopped, its machine is down, or the network between is cut"};

@@ -27,7 +27,7 @@ namespace tacit {
 struct Accusation {
   int accuser = 0;
   int accused = 0;
-  Seconds silent{0};  // how long nothing had been heard
+  Seconds silent{0};  // how long nothing had been heard; zero: its connection to the accuser closed
 };
 
 // How often a rank says that it lives. A few beats fit into the time after which it is missed.
@@ -52,7 +52,8 @@ class Membership {
 
   // The peer said goodbye, or cannot be spoken to any more for a reason that is not the network's.
   void leave(int peer);
-  // Its connection closed without a goodbye. True: its process died, and it has left. False: this rank was away so long
+  // Its connection closed without a goodbye. True: its process died, and it has left; all others are told, to whom it may
+  // still talk: then it was the connection that died, and they judge as with silence. False: this rank was away so long
   // that the peer may have given it up and ended since; the peer counts as silent.
   bool close(int peer, Seconds now);
   // This rank could neither hear nor speak for so long until now: it was stopped, or its machine slept.
@@ -98,7 +99,12 @@ class Membership {
   std::vector<Edge> edges_;           // between ranks that are here
   std::vector<bool> accuses_;         // the same by pair(); empty while there has been none
   std::vector<Accusation> to_relay_;  // since the last look
-  std::vector<Loss> adopted_;         // since the last look
+  struct Adopted {
+    int by;
+    Loss loss;
+  };
+  std::vector<Adopted> adopted_;  // since the last look
+  std::vector<int> died_;         // since the last look
   std::string end_;
   Seconds back_ = -kNever;    // when this rank last came back
   Seconds missed_ = -kNever;  // the same, after so long that the others may have given it up

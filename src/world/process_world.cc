@@ -35,6 +35,9 @@ class ProcessWorld final : public World::Impl {
     try {
       RankProcess process(fabric_->endpoint(), make_comm_);
       body(process);
+      // Whom the others have given up in the last moment has not finished with them.
+      fabric_->catch_up();
+      (void)living(fabric_->endpoint());
     } catch (...) {
       error = std::current_exception();
     }

@@ -143,6 +143,20 @@ TEST_P(Survivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
   EXPECT_EQ(err().find("rank 2 lost rank"), std::string::npos) << err();
 }
 
+TEST_P(Survivors, ThatAreTooFewDoNotLeaveTheLauncherWithThoseThatAreStopped) {
+  ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
+           "' train --model mlp --data synthetic --epochs 1000000 --batch 8 --lost-after 2 --strategy " +
+           std::string(GetParam()));
+  Running launch(folder(), {"-n", "2", "--grace", "1", "--", "./rank"});
+  pids_in({"pid.0", "pid.1"});
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("pid.0"), SIGSTOP);
+  EXPECT_EQ(launch.wait(), 3) << err();
+  EXPECT_NE(err().find("rank 0 is stopped, and no other rank is left; 1 s until it is ended"),
+            std::string::npos)
+      << err();
+}
+
 TEST_P(Survivors, AreNotWaitingForARankThatIsStopped) {
   ranks_do("echo $$ >pid.$TACIT_RANK\nepochs=3; [ $TACIT_RANK = 2 ] && epochs=1000000\nexec '" TACIT_PROGRAM
            "' train --model mlp --data synthetic --epochs $epochs --batch 8 --lost-after 3 --strategy " +

@@ -22,6 +22,8 @@ class Fabric {
   virtual ~Fabric() = default;
   virtual Endpoint& endpoint() = 0;
 
+  // Learns what has come about this rank itself; Endpoint::here says whether the others have given it up.
+  virtual void catch_up() {}
   // This rank sends and receives no more. What it had sent still arrives; whoever waits for more than that gets
   // PeerLost with this reason. Only a failure wakes those who wait for kAnyRank. The first departure counts.
   virtual void leave(const Departure& how) = 0;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "cli/launch/reader.h"
 
@@ -47,6 +49,15 @@ class Children::Child {
   bool over() const { return over_; }
   void signal(int number) const {
     if (!over_) ::kill(-process_, number);
+  }
+
+  bool stopped() const {
+    std::ifstream file("/proc/" + std::to_string(process_) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    // The name of the program stands in brackets, whatever is in it; then comes the state.
+    const auto name_end = text.rfind(") ");
+    return name_end != std::string::npos && text.compare(name_end + 2, 1, "T") == 0;
   }
 
   void note_end(pid_t process, int status) {
@@ -139,6 +150,11 @@ void Children::signal(int number) {
 void Children::signal(int id, int number) {
   for (const auto& child : children_)
     if (child->id() == id) child->signal(number);
+}
+
+bool Children::all_stopped() const {
+  return std::all_of(children_.begin(), children_.end(),
+                     [](const auto& child) { return child->over() || child->stopped(); });
 }
 
 bool Children::any() const {

@@ -33,6 +33,7 @@ class Children final : public RankHost {
   int make_notes(int ranks);
   void signal(int number) override;
   void signal(int id, int number) override;
+  bool all_stopped() const override;
   bool any() const;  // that is not over
 
  private:

@@ -68,6 +68,12 @@ std::string describe_still(std::span<const int> ranks) {
   return names(ranks) + (ranks.size() > 1 ? " still run and are ended" : " still runs and is ended");
 }
 
+std::string describe_stopped(std::span<const int> ranks, double seconds) {
+  return names(ranks) + fmt::format("{} stopped, and no other rank is left; {:g} s until {} ended",
+                                    ranks.size() > 1 ? " are" : " is", seconds,
+                                    ranks.size() > 1 ? "they are" : "it is");
+}
+
 std::string describe_given_up(std::span<const int> ranks, double seconds) {
   return names(ranks) +
          (ranks.size() > 1

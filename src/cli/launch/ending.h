@@ -36,6 +36,8 @@ std::string describe(const std::string& who, const Ending& ending);
 std::string describe_all(std::span<const Ending> endings);
 // "ranks 0-2, 4 still run and are ended"
 std::string describe_still(std::span<const int> ranks);
+// "ranks 0, 1 are stopped, and no other rank is left; 15 s until they are ended"
+std::string describe_stopped(std::span<const int> ranks, double seconds);
 // "ranks 0-2, 4 still run, without which others have finished; they have 15 s to end by themselves"
 std::string describe_given_up(std::span<const int> ranks, double seconds);
 

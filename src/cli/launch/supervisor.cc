@@ -39,6 +39,7 @@ Supervisor::Supervisor(asio::io_context& loop, Options options)
       signals_(loop, SIGINT, SIGTERM, SIGUSR1),
       patience_(loop),
       farewell_(loop),
+      stillness_(loop),
       endings_(static_cast<std::size_t>(options.ranks)),
       notes_(static_cast<std::size_t>(options.ranks)),
       left_(options.ranks) {
@@ -78,7 +79,8 @@ void Supervisor::ended(int rank, const Ending& how) {
 }
 
 void Supervisor::noted(int rank, LauncherNote note) {
-  notes_[static_cast<std::size_t>(rank)] = note;
+  LauncherNote& known = notes_[static_cast<std::size_t>(rank)];
+  known = std::max(known, note);  // one host's words may come behind another's
   if (left_ > 0) release_given_up();
 }
 
@@ -94,7 +96,18 @@ void Supervisor::on_failure(int rank, const Ending& how) {
         (!goes_on    ? ""
          : is_spared ? "; the others go on without it"
                      : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
-  if (!goes_on) end_ranks_after(options_.grace);
+  goes_on ? watch_for_stillness() : end_ranks_after(options_.grace);
+}
+
+void Supervisor::watch_for_stillness() {
+  stillness_.expires_after(std::chrono::seconds(1));
+  stillness_.async_wait([this](boost::system::error_code error) {
+    if (error || left_ == 0 || ending_) return;
+    const bool before = std::exchange(still_, ranks_->all_stopped());
+    if (!still_ || !before) return watch_for_stillness();
+    say(describe_stopped(living(), options_.grace.count()));
+    end_ranks_after(options_.grace);
+  });
 }
 
 bool Supervisor::spared(int rank) const {

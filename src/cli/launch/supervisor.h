@@ -62,6 +62,8 @@ class Supervisor final : public Watcher {
   void on_broken_output(const std::string& why);
   // SIGTERM after `delay`, and SIGKILL 5 seconds later.
   void end_ranks_after(std::chrono::duration<double> delay);
+  // Begins the grace period where those that should go on without a rank are all stopped.
+  void watch_for_stillness();
   // Begins the grace period of the ranks that others went on without, once one of these has ended well.
   void release_given_up();
   void finish();
@@ -82,7 +84,8 @@ class Supervisor final : public Watcher {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer patience_;
   boost::asio::steady_timer farewell_;  // to ranks that were given up
-  RankHost* ranks_ = nullptr;           // from run on
+  boost::asio::steady_timer stillness_;
+  RankHost* ranks_ = nullptr;  // from run on
 
   std::vector<LinePrefixer> lines_;  // two per rank: stdout, stderr
   std::vector<std::optional<Ending>> endings_;
@@ -91,6 +94,7 @@ class Supervisor final : public Watcher {
   int left_;
   std::vector<int> passed_;  // signals, in the order they came
   bool killed_ = false;      // by a second signal
+  bool still_ = false;       // all were stopped at the last look
   bool ending_ = false;      // the launcher has begun to end ranks itself, or will
   bool forced_ = false;      // it has sent SIGTERM
   std::optional<Failure> cause_;

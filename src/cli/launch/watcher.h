@@ -33,6 +33,8 @@ class RankHost {
   virtual void signal(int number) = 0;
   // To one.
   virtual void signal(int rank, int number) = 0;
+  // Whether every rank that lives is known to be stopped, as by SIGSTOP.
+  virtual bool all_stopped() const { return false; }
 };
 
 }  // namespace tacit::cli

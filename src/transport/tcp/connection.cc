@@ -56,6 +56,7 @@ void Connection::advance(const std::atomic<bool>* own) {
 // Says so without memory where there is none. A frame that was begun cannot be ended then, in or out, so that the
 // connection is of no more use.
 void Connection::lack_memory(Found& found, std::uint64_t bytes) noexcept {
+  found.lack = true;
   try {
     found.lost = "there is no memory here for a message of " + std::to_string(bytes) +
                  " bytes between us; give the rank more, or run fewer ranks on its machine";
@@ -68,6 +69,7 @@ void Connection::deal_with(const Found& found) {
   if (found.others) owner_.on_progress();
   if (!found.lost.empty() && open_.exchange(false)) {
     shut_down();
+    if (found.lack) owner_.on_lack(found.lost);
     owner_.on_lost(peer_, found.lost);
   }
 }

@@ -27,6 +27,8 @@ class ConnectionOwner : public Waiter {
                           ConstBytes payload) = 0;  // in the order of the stream
   virtual void on_lost(int peer, const std::string& why) = 0;
   virtual void on_progress() = 0;  // an operation ended that is not the caller's own
+  // The rank itself cannot go on with this peer, for want of memory; then the connection is lost, too.
+  virtual void on_lack(const std::string&) {}
 };
 
 // Lifetime  outlived by nothing that it armed: the owner runs the io_context only while connections live.
@@ -70,6 +72,7 @@ class Connection {
   struct Found {
     bool others = false;  // an operation of somebody else ended
     std::string lost;     // the connection is of no more use, and why
+    bool lack = false;    // for want of memory here, which is not the peer's fault
   };
 
   void read_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);

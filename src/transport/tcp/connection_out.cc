@@ -97,7 +97,10 @@ std::shared_ptr<Outgoing> Connection::begin_send(const FrameHeader& header, Cons
 void Connection::enqueue(const std::shared_ptr<Outgoing>& out) {
   writing_.store(true);
   if (!open_.load()) return;
-  queue_.push_back(out);
+  // Words about ranks that are lost do not wait behind data: who learns of them late concludes something else.
+  const bool urgent = out->header.type == FrameType::kAccusation || out->header.type == FrameType::kGivenUp;
+  const bool begun = !queue_.empty() && queue_.front()->written > 0;
+  queue_.insert(urgent ? queue_.begin() + (begun ? 1 : 0) : queue_.end(), out);
   copied_ += out->copy.size();
 }
 

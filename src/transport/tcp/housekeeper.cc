@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "transport/tcp/housekeeper.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -10,8 +12,13 @@ namespace {
 
 // How long nobody must have waited before the housekeeper looks after the sockets.
 constexpr std::chrono::milliseconds kIdle{5};
-// Longer than a heartbeat without running, by so much, and the process was stopped or the machine slept.
-constexpr Seconds kNap{1};
+
+// What Clock counts stands still while a machine sleeps.
+Seconds time_with_sleep() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return Seconds(static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
 
 }  // namespace
 
@@ -20,16 +27,18 @@ Housekeeper::Housekeeper(Household& house, Reactor& reactor, const TcpOptions& o
       reactor_(reactor),
       options_(options),
       beat_(std::min(heartbeat(options.lost_after), options.limits.stall / 4)),
+      nap_(std::min(Seconds(1), options.lost_after / 4)),
       waits_(options.size),
       chain_(options.limits),
       members_(options.rank, options.size, options.lost_after),
-      awake_(clock_.now()) {}
+      awake_(time_with_sleep()) {}
+
+void Housekeeper::wake_up() {
+  const MutexLock lock(mutex_);
+  awake_ = time_with_sleep();
+}
 
 void Housekeeper::start() {
-  {
-    const MutexLock lock(mutex_);
-    awake_ = clock_.now();
-  }
   thread_ = std::jthread([this](const std::stop_token& token) { keep_house(token); });
 }
 
@@ -64,10 +73,18 @@ void Housekeeper::keep_house(const std::stop_token& token) try {
   house_.on_failure(std::current_exception());
 }
 
-// Whoever comes first after the process was stopped must know of it before it judges.
+// Longer than a heartbeat without running, by a nap, and the process was stopped or the machine slept. Whoever comes
+// first afterwards must know of it before it judges.
 void Housekeeper::note_absence(Seconds now) {
-  const Seconds gap = now - std::exchange(awake_, now);
-  if (gap > beat_ + kNap) members_.was_away(gap, now);
+  const Seconds awake = time_with_sleep();
+  const Seconds gap = awake - std::exchange(awake_, awake);
+  if (gap > beat_ + nap_) members_.was_away(gap, now);
+}
+
+void Housekeeper::catch_up() {
+  for (int peer = 0; peer < options_.size; ++peer)
+    if (Connection* const c = house_.connection(peer)) c->advance(nullptr);
+  look();
 }
 
 void Housekeeper::beat(Seconds now) {

@@ -35,8 +35,12 @@ class Housekeeper {
  public:
   Housekeeper(Household& house, Reactor& reactor, const TcpOptions& options);
 
+  // All ranks have met: from now on it counts how long this rank does not run.
+  void wake_up();
   void start();
   void stop();
+  // What was said of this rank before now is known afterwards.
+  void catch_up();
 
   WaitBook& waits() { return waits_; }
 
@@ -61,13 +65,15 @@ class Housekeeper {
   Reactor& reactor_;
   const TcpOptions& options_;
   const Seconds beat_;
+  const Seconds nap_;
   RealClock clock_;
   WaitBook waits_;
   ChainReport chain_;  // the thread's
 
   Mutex mutex_;
   Membership members_ TACIT_GUARDED_BY(mutex_);
-  Seconds awake_ TACIT_GUARDED_BY(mutex_);  // when the thread last ran
+  Seconds awake_
+      TACIT_GUARDED_BY(mutex_);  // when the thread last ran, on a clock that counts a machine's sleep too
 
   std::mutex stop_mutex_;
   std::condition_variable_any stop_signal_;

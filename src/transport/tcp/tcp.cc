@@ -35,6 +35,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
 
   // Fabric
   Endpoint& endpoint() override { return *this; }
+  void catch_up() override { housekeeper_.catch_up(); }
   void leave(const Departure& how) override;
   std::exception_ptr cause() override;
   void interrupt() override;
@@ -68,6 +69,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
   void on_lost(int peer, const std::string& why) override;
   void on_progress() override { reactor_.wake(); }
+  void on_lack(const std::string& what) override { on_failure(std::make_exception_ptr(Error(what))); }
 
   // Household
   Connection* connection(int peer) const override {
@@ -76,7 +78,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool left() const override { return left_.load(); }
   void give_up(const Loss& loss) override;
   void end(const std::string& why) override;
-  void on_failure(const std::exception_ptr& error) override { fail(error); }
+  void on_failure(const std::exception_ptr& error) override;
 
   Request receive(const Inbox::Want& want);
   void check_peer(int peer) const {
@@ -124,6 +126,7 @@ TcpFabric::TcpFabric(TcpOptions options)
       housekeeper_(*this, reactor_, options_) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
+  housekeeper_.wake_up();
   connections_.resize(static_cast<std::size_t>(options_.size));
   offers_.resize(static_cast<std::size_t>(options_.size));
   ConnectionOwner& owner = *this;
@@ -351,6 +354,14 @@ void TcpFabric::lose(int peer, const std::string& why) {
   if (!left_.load())
     options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) +
                            " is lost: " + why);
+}
+
+void TcpFabric::on_failure(const std::exception_ptr& error) {
+  {
+    const MutexLock lock(mutex_);
+    if (!left_.load() && !cause_) cause_ = error;
+  }
+  say_goodbye(failure(error));
 }
 
 void TcpFabric::end(const std::string& why) { say_goodbye({true, why, rank()}); }

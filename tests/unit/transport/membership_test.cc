@@ -59,6 +59,11 @@ class Ranks {
     stopped_[at(rank)] = false;
     for (int peer = 0; peer < size(); ++peer) send({rank, peer, Letter::Kind::kClosed});
   }
+  // The connection breaks, and both live.
+  void reset(int a, int b) {
+    send({a, b, Letter::Kind::kClosed});
+    send({b, a, Letter::Kind::kClosed});
+  }
   bool lives(int rank) const { return !died_[at(rank)] && ends_[at(rank)].empty(); }
   bool sees(int rank, int peer) const { return members_[at(rank)].here(peer); }
   const std::string& end(int rank) const { return ends_[at(rank)]; }
@@ -126,9 +131,6 @@ class Ranks {
       return;
     }
     Membership& self = members_[at(rank)];
-    // Nobody cares for what a rank says that was given up, but for this.
-    const bool parting = letter.kind == Letter::Kind::kGivenUp && letter.loss.rank == rank;
-    if (!self.here(letter.from) && !parting) return;
     last_heard_[at(rank)][at(letter.from)] = now_;
     if (letter.kind == Letter::Kind::kAccusation) self.hear(letter.accusation, now_);
     if (letter.kind == Letter::Kind::kGivenUp) self.adopt(letter.from, letter.loss);
@@ -223,6 +225,17 @@ TEST(Membership, OfTwoThatCannotHearEachOtherTheHigherGoesWithinOneLimitOfTheFir
     ranks.run(Seconds(10));
     ranks.cut_both(1, 2);
     ranks.run(2 * kLostAfter);
+    EXPECT_EQ(ranks.living(), (List{0, 1, 3}));
+    expect_one_world(ranks);
+  }
+}
+
+TEST(Membership, OfTwoWhoseConnectionBreaksTheHigherGoes) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Ranks ranks(4, seed);
+    ranks.run(Seconds(10));
+    ranks.reset(1, 2);
+    ranks.run(kLostAfter);
     EXPECT_EQ(ranks.living(), (List{0, 1, 3}));
     expect_one_world(ranks);
   }
