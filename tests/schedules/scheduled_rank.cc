@@ -14,7 +14,7 @@ class OwnMemory final : public PeerMemory {
   MemoryToken token() override { return {std::byte{1}, std::byte{2}, std::byte{3}}; }
   bool is(std::uint32_t) override { return true; }
   bool read(std::uint64_t address, Bytes into) override {
-    std::memcpy(into.data(), reinterpret_cast<const void*>(address), into.size());
+    if (!into.empty()) std::memcpy(into.data(), reinterpret_cast<const void*>(address), into.size());
     return true;
   }
 };
