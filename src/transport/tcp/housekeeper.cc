@@ -137,9 +137,11 @@ void Housekeeper::on_frame(int peer, const FrameHeader& header, ConstBytes paylo
   look_soon();
 }
 
-void Housekeeper::on_left(int peer) {
+void Housekeeper::on_left(int peer, const std::optional<Loss>& lost) {
   {
     const MutexLock lock(mutex_);
+    if (lost && lost->rank >= 0 && lost->rank < options_.size && lost->rank != peer)
+      members_.adopt(lost->rank == options_.rank ? peer : options_.rank, *lost);
     members_.leave(peer);
   }
   look_soon();

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,8 +47,8 @@ class Housekeeper {
 
   // A heartbeat, an accusation or the end of somebody came from a peer.
   void on_frame(int peer, const FrameHeader& header, ConstBytes payload);
-  // The peer said goodbye, or sent what cannot be understood.
-  void on_left(int peer);
+  // The peer said goodbye. `lost` is whom it lost, where that ends this rank, too: it is lost to both.
+  void on_left(int peer, const std::optional<Loss>& lost);
   // Its connection closed without a goodbye. False where that does not mean that its process died; then it is judged
   // as one that is silent.
   bool on_closed(int peer);

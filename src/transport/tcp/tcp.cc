@@ -329,8 +329,11 @@ void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes paylo
       break;
     case FrameType::kGoodbye: {
       Departure departure = decode_departure(payload);
+      // Where all end with the first loss, those that have ended are votes, too.
+      std::optional<Loss> lost;
+      if (departure.failed && !survives()) lost = Loss{departure.culprit, departure.why};
       mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
-      housekeeper_.on_left(peer);
+      housekeeper_.on_left(peer, lost);
       break;
     }
     default:
