@@ -223,6 +223,10 @@ void Reception::watch(int rank) {
     if (!*here || !ready) return;
     const auto found = seated_.find(rank);
     if (found == seated_.end() || found->second != stream) return;
+    // What woke this wait may have been its hello, which was read already on another's turn.
+    std::byte word{};
+    std::size_t count = 0;
+    if (stream->read(Bytes(&word, 1), {}, count) == Result::kAgain) return watch(rank);
     seated_.erase(found);
     lobby_.leave(rank);
     settings_.report(me() + ": rank " + std::to_string(rank) + " left before all had met");
