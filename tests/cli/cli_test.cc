@@ -195,21 +195,27 @@ TEST_F(Cli, ARunWhoseLossRoseIsNoSuccess) {
   EXPECT_NE(r.err.find("tacit: the run diverged: "), std::string::npos) << r.err;
 }
 
+// A run of the program that has begun to train and ends by a signal alone; its process.
+pid_t train_for_long(const fs::path& out) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(TACIT_PROGRAM, "tacit", "train", "--workers", "3", "--steps", "100000000", "--log-every", "1",
+          "--quiet", "--data", "synthetic:samples=320,test=64,size=8", "--model", "mlp:hidden=8", "--batch",
+          "8", "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (child > 0 && std::chrono::steady_clock::now() < give_up &&
+         slurp(out / "run.jsonl").find("steps_done") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return child;
+}
+
 TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     const fs::path out = path("o" + std::to_string(signal_number));
-    const pid_t child = fork();
-    if (child == 0) {
-      execl(TACIT_PROGRAM, "tacit", "train", "--workers", "3", "--steps", "100000000", "--log-every", "1",
-            "--quiet", "--data", "synthetic:samples=320,test=64,size=8", "--model", "mlp:hidden=8", "--batch",
-            "8", "--out", out.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t child = train_for_long(out);
     ASSERT_GT(child, 0);
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < give_up &&
-           slurp(out / "run.jsonl").find("steps_done") == std::string::npos)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     kill(child, signal_number);
     int status = 0;
     waitpid(child, &status, 0);
@@ -261,18 +267,8 @@ TEST_F(Cli, ALinkInThePlaceOfTheLogIsRefused) {
 
 TEST_F(Cli, TwoSignalsAtOnceAreOneWish) {
   const fs::path out = path("o");
-  const pid_t child = fork();
-  if (child == 0) {
-    execl(TACIT_PROGRAM, "tacit", "train", "--workers", "2", "--steps", "100000000", "--log-every", "1",
-          "--quiet", "--data", "synthetic:samples=320,test=64,size=8", "--model", "mlp:hidden=8", "--batch",
-          "8", "--out", out.c_str(), nullptr);
-    _exit(127);
-  }
+  const pid_t child = train_for_long(out);
   ASSERT_GT(child, 0);
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::chrono::steady_clock::now() < give_up &&
-         slurp(out / "run.jsonl").find("steps_done") == std::string::npos)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (int i = 0; i < 5; ++i) {  // the end may come before the last
     kill(child, SIGTERM);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "support/plain_worker.h"
+#include "support/read_to_end.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/sim/fault_draw.h"
@@ -157,10 +158,7 @@ ScheduleOutcome run_in_child(const FaultCase& schedule, unsigned limit) {
     _exit(written ? 0 : 1);
   }
   close(ends[1]);
-  std::string text;
-  std::array<char, 4096> some{};
-  for (ssize_t got = 0; (got = read(ends[0], some.data(), some.size())) > 0;)
-    text.append(some.data(), static_cast<std::size_t>(got));
+  const std::string text = read_to_end(ends[0]);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);

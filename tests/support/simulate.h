@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/read_to_end.h"
 #include "tacit/core/error.h"
 #include "tacit/sim/cluster.h"
 #include "tacit/world/world.h"
@@ -52,10 +53,7 @@ inline std::string from_child(const std::function<std::string()>& body) {
     EXPECT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   });
   close(ends[1]);
-  std::string text;
-  std::array<char, 4096> some{};
-  for (ssize_t got = 0; (got = read(ends[0], some.data(), some.size())) > 0;)
-    text.append(some.data(), static_cast<std::size_t>(got));
+  std::string text = read_to_end(ends[0]);
   close(ends[0]);
   return text;
 }
