@@ -21,12 +21,13 @@ void* allocate(std::size_t count) {
 }
 }  // namespace
 
-void* operator new(std::size_t count) { return allocate(count); }
-void* operator new[](std::size_t count) { return allocate(count); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+// Not inlined: where a compiler inlines the delete alone it sees free() on memory that came from operator new.
+[[gnu::noinline]] void* operator new(std::size_t count) { return allocate(count); }
+[[gnu::noinline]] void* operator new[](std::size_t count) { return allocate(count); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace tacit::test {
 namespace {
