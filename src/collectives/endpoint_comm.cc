@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,38 @@ constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
 constexpr std::size_t kLargeSegment = (std::size_t{2} << 20U) / sizeof(float);
 constexpr std::size_t kPairSegment =
     (std::size_t{4} << 20U) / sizeof(float);  // two ranks hold fewer segments at a time
+
+// Which services this rank answers.
+using Services = std::set<std::uint32_t>;
+
+// An agent whose service is free again when it has stopped. Two agents of one service would take each other's requests.
+class SoleAgent final : public Agent {
+ public:
+  SoleAgent(std::shared_ptr<Services> served, std::uint32_t service, std::unique_ptr<Agent> agent)
+      : served_(std::move(served)), service_(service), agent_(std::move(agent)) {
+    served_->insert(service_);
+  }
+  ~SoleAgent() override {
+    agent_.reset();
+    release();
+  }
+  SoleAgent(const SoleAgent&) = delete;
+  SoleAgent& operator=(const SoleAgent&) = delete;
+  void stop() override {
+    agent_->stop();
+    release();
+  }
+
+ private:
+  void release() {
+    if (std::exchange(holds_, false)) served_->erase(service_);
+  }
+
+  const std::shared_ptr<Services> served_;
+  const std::uint32_t service_;
+  bool holds_ = true;
+  std::unique_ptr<Agent> agent_;
+};
 
 class EndpointComm final : public Comm {
  public:
@@ -107,7 +140,13 @@ class EndpointComm final : public Comm {
   }
 
   std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
-    return make_agent(endpoint_, tasks_, lane_, service, std::move(handler));
+    if (served_->contains(service))
+      throw InvalidConfig(
+          "this rank already runs a strategy that answers its peers in the background, and it can run one of "
+          "that kind "
+          "at a time; finish() the first, or give one of the two a strategy without, such as ssgd or local");
+    return std::make_unique<SoleAgent>(served_, service,
+                                       make_agent(endpoint_, tasks_, lane_, service, std::move(handler)));
   }
   void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
     caller_.post_all(service, posts);
@@ -176,6 +215,7 @@ class EndpointComm final : public Comm {
   const AllReduce algorithm_;
   std::uint32_t count_ = 0;  // collectives so far: their number in the tags
   std::vector<float> scratch_;
+  const std::shared_ptr<Services> served_ = std::make_shared<Services>();
   Caller caller_;
   std::unique_ptr<Comm> behind_;            // used by the background task alone
   std::unique_ptr<Background> background_;  // last: it ends before what it uses

@@ -106,8 +106,7 @@ class Ssd final : public Strategy {
  private:
   // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
   void local_step(Worker& w) {
-    const double decay = peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1;
-    const double rate = o_.local_lr * w.lr() * decay;
+    const double rate = o_.local_lr * w.lr() * (peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1);
     kernels::axpy(static_cast<float>(-rate * o_.alpha * gain_), w.gradient(), w.params());
     if (span_ > 0) kernels::axpy(static_cast<float>(-rate * o_.beta / span_), move_.view(), w.params());
   }
@@ -132,19 +131,20 @@ class Ssd final : public Strategy {
 }  // namespace
 
 StrategyInfo ssd_info() {
-  return {"ssd",
-          "gradients to servers at every step, weights back every few (options: delay=5, warmup=100, ...)",
-          "arXiv:2012.05396", [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const SsdOptions o{.delay = options.integer("delay", 5, 1, 1'000'000'000),
-                               .warmup = options.integer("warmup", 100, 0, 1'000'000'000),
-                               .alpha = options.number("alpha", 2, 0, 100),
-                               .beta = options.number("beta", 0.5, 0, 100),
-                               .local_lr = options.number("local_lr", 0.2, 0, 100),
-                               .local_decay = options.number("local_decay", 0, 0, 10),
-                               .servers = static_cast<int>(options.integer("servers", ranks, 1, 1'000'000))};
-            Shards::check_fit(o.servers, ranks);
-            return std::make_unique<Ssd>(o);
-          }};
+  return with_own_weights(
+      {"ssd",
+       "gradients to servers at every step, weights back every few (options: delay=5, warmup=100, ...)",
+       "arXiv:2012.05396", [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+         const SsdOptions o{.delay = options.integer("delay", 5, 1, 1'000'000'000),
+                            .warmup = options.integer("warmup", 100, 0, 1'000'000'000),
+                            .alpha = options.number("alpha", 2, 0, 100),
+                            .beta = options.number("beta", 0.5, 0, 100),
+                            .local_lr = options.number("local_lr", 0.2, 0, 100),
+                            .local_decay = options.number("local_decay", 0, 0, 10),
+                            .servers = static_cast<int>(options.integer("servers", ranks, 1, 1'000'000))};
+         Shards::check_fit(o.servers, ranks);
+         return std::make_unique<Ssd>(o);
+       }});
 }
 
 }  // namespace tacit

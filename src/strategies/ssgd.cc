@@ -29,7 +29,7 @@ class Ssgd final : public Strategy {
   void compress(const Compression& how) override {
     if (servers_ > 0)
       throw InvalidConfig(
-          "ssgd: servers=" + std::to_string(servers_) + " does not take --compress " + how.text +
+          "ssgd: servers=" + std::to_string(servers_) + " does not take the compressor " + how.text +
           "; leave servers out, because a compressed mean is sharded over all workers anyway");
     how_ = how;
   }
@@ -84,13 +84,16 @@ class Ssgd final : public Strategy {
 }  // namespace
 
 StrategyInfo ssgd_info() {
-  return {"ssgd", "synchronous SGD: gradients averaged at every step (options: servers)", "arXiv:1604.00981",
-          [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+  return {.name = "ssgd",
+          .summary = "synchronous SGD: gradients averaged at every step (options: servers)",
+          .paper = "arXiv:1604.00981",
+          .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             const auto servers = options.integer("servers", 0, 0, 1'000'000);
             if (servers > 0) Shards::check_fit(static_cast<int>(servers), ranks);
             return std::make_unique<Ssgd>(static_cast<int>(servers));
           },
-          Sends::kGradients};
+          .sends = Sends::kGradients,
+          .applies_last = true};
 }
 
 }  // namespace tacit

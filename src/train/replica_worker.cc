@@ -5,18 +5,22 @@ namespace tacit {
 
 EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
     : worker_(worker), params_(worker.params().begin(), worker.params().end()) {
-  for (const FloatView b : worker.buffers()) buffers_.emplace_back(b.begin(), b.end());
+  for (const FloatView b : worker.buffers()) buffers_.push_back({b.data(), {b.begin(), b.end()}});
   std::vector<float> point(params_.size());
   worker.control_ = true;
   strategy.model(worker, point);
   worker.average_buffers();
   worker.control_ = false;
   copy(point, worker.params());
+  worker.evaluating_ = true;
 }
 
 EvaluationPoint::~EvaluationPoint() {
+  worker_.evaluating_ = false;
   copy(params_, worker_.params());
-  for (std::size_t i = 0; i < buffers_.size(); ++i) copy(buffers_[i], worker_.buffers()[i]);
+  const std::span<const FloatView> now = worker_.buffers();
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (now[i].data() == buffers_[i].place) copy(buffers_[i].values, now[i]);
 }
 
 }  // namespace tacit

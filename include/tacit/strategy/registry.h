@@ -32,7 +32,17 @@ struct StrategyInfo {
   bool asynchronous = false;
   // Goes on without ranks that fail, in a world that does (WorldOptions::survive).
   bool survives = false;
+  // A step ends with Worker::apply, of the same gradient on every rank: weights are equal between steps, and whoever
+  // calls step() may put off what apply() does.
+  bool applies_last = false;
+  // Has weights of its own from start() on, which take the place of params(): other weights that a user writes into
+  // the module later would be lost.
+  bool keeps_weights = false;
 };
+inline StrategyInfo with_own_weights(StrategyInfo info) {
+  info.keeps_weights = true;
+  return info;
+}
 using StrategyRegistry = Registry<StrategyInfo>;
 
 // Why this strategy does not take this compressor; empty where it does. The one table of what is legal, which

@@ -5,6 +5,7 @@
 #include <torch/nn/module.h>
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tacit/core/views.h"
@@ -14,7 +15,10 @@ namespace tacit::torch {
 // Re-points every trained parameter of the module, and its gradient, into flat memory that this object owns;
 // from then on autograd and optimisers work there and nothing is copied on a step.
 //
-// Lifetime  the module's tensors share the flat memory and keep it alive; the views end with this object.
+// Others can re-point them again: torch::load and module.to() do. bring_back() notices.
+//
+// Lifetime  the module must outlive it. Its tensors share the flat memory and keep it alive; the views end with this
+//           object.
 // Threads   one at a time.
 // Errors    InvalidConfig that names a trained parameter or float buffer that is not of 32 bits, or any tensor that is
 //           not contiguous on the CPU.
@@ -27,27 +31,45 @@ class FlatModule {
   std::span<const Slice> tensors() const { return slices_; }
   // The first dimension of each of them.
   std::span<const std::size_t> rows() const { return rows_; }
-  // Float buffers such as batch-norm statistics, where they are; integer buffers are not among them.
-  std::span<const FloatView> buffers() const { return buffers_; }
+  // As the module names it.
+  const std::string& name(std::size_t tensor) const { return trained_[tensor].name; }
+  // Float buffers such as batch-norm statistics, where they are now; integer buffers are not among them. One that no
+  // longer fits is empty, and refused by bring_back(). The views hold until the module is changed.
+  std::span<const FloatView> buffers();
   // What is not trained: frozen parameters and all buffers, as bytes, so that ranks can start alike.
-  std::span<const Bytes> fixed() const { return fixed_; }
+  std::span<const Bytes> fixed();
+
+  // Takes the values of parameters that were given other memory into the flat one, and points them back there. Returns
+  // whether there was one. Throws InvalidConfig that names what cannot be brought back: another type or shape, a
+  // parameter that was frozen or unfrozen, one that the module has gained or lost.
+  bool bring_back();
 
   // Brings gradients back into the flat buffer that were taken out of it: zero_grad(set_to_none=true) drops
   // the views, and autograd then allocates new memory. Free where nothing was moved.
   void collect_gradients();
 
  private:
-  void keep_fixed(const ::torch::Tensor& t);
+  struct Named {
+    std::string name;
+    ::torch::Tensor tensor;
+  };
+  void check_parameters() const;
 
+  ::torch::nn::Module& module_;
+  std::vector<Named> all_parameters_;  // as the module lists them, shared ones once per place
+  std::vector<Named> trained_;
+  std::vector<Named> frozen_;
+  std::vector<Named> buffers_;
   ::torch::Tensor flat_params_;
   ::torch::Tensor flat_gradient_;
-  std::vector<::torch::Tensor> parameters_;
-  std::vector<::torch::Tensor> gradients_;      // inside flat_gradient_, one per parameter
-  std::vector<::torch::Tensor> fixed_tensors_;  // keeps what fixed_ and buffers_ show
+  std::vector<::torch::Tensor> values_;     // inside flat_params_, one per trained parameter
+  std::vector<::torch::Tensor> gradients_;  // inside flat_gradient_
   std::vector<Slice> slices_;
   std::vector<std::size_t> rows_;
-  std::vector<FloatView> buffers_;
-  std::vector<Bytes> fixed_;
+  std::vector<bool>
+      float_buffer_;  // per buffer, as it was at the start: module.to() makes floats of integers
+  std::vector<FloatView> buffer_views_;
+  std::vector<Bytes> fixed_views_;
   FloatView params_view_;
   FloatView gradient_view_;
 };

@@ -5,7 +5,10 @@
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,19 +18,40 @@
 
 namespace tacit::torch {
 
-// Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser: it is the inner
-// optimiser, and its learning rate is the strategy's. The momentum of an SGD goes where `tacit train` has it
-// (train/momentum_place.h): with ssgd and ef in front of the compressor, with compskip in Nesterov's form.
+// What training has cost this rank so far.
+struct Account {
+  std::int64_t steps = 0;
+  std::uint64_t bytes_sent = 0;      // for training, framing included, by all that this rank trains
+  std::optional<TimeSpent> spent{};  // where the world knows
+};
+
+// Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser that steps once per
+// gradient: it is the inner optimiser, and its learning rate is the strategy's. The momentum of an SGD goes where
+// `tacit train` has it (train/momentum_place.h): with ssgd and ef in front of the compressor, with compskip in
+// Nesterov's form. docs/replicated.md has every method, and what each misuse says.
 //
-// Lifetime  process, module and optimizer must outlive it. finish() is collective and comes before the end.
+// Order     step(), or accumulate() any number of times and step(); exchange() and apply() are a step in two; finish()
+//           at the end, and then only evaluation(), mean(), sum() and account().
+// Lifetime  process, module and optimizer must outlive it, and it outlives what evaluation() returns. The destructor
+//           warns on stderr where finish() is missing, unless an error was thrown.
 // Threads   the rank's own.
-// Errors    InvalidConfig for a bad spec or module, or for a momentum that cannot go there; then what Comm throws.
+// Errors    InvalidConfig for a bad spec, module or optimiser, for a call that does not belong here, and for weights
+//           that somebody else changed; Mismatch for ranks that do different things or end with different weights;
+//           then what Comm throws.
 class Replicated {
  public:
   struct Options {
     std::uint64_t seed = 1;
     const StrategyRegistry* strategies = nullptr;  // default: the built-in ones
-    std::string compress;                          // `topk:ratio=0.01,ef`; empty: nothing is compressed
+    std::string compress{};                        // `topk:ratio=0.01,ef`; empty: nothing is compressed
+    // Runs between exchange and optimiser, when the module's gradients are those that the optimiser is about to apply:
+    // the place to clip them. Refused by strategies that apply gradients on servers (ssd).
+    std::function<void()> before_apply{};
+    // Ranks may take different numbers of steps: the one that is done calls join(). Costs a round of messages per step.
+    bool uneven = false;
+    // The loop itself changes weights between steps, on purpose and alike on every rank, such as by clamping them. Not
+    // for strategies that keep weights of their own (ssd, dc_s3gd).
+    bool weights_may_change = false;
   };
 
   // Collective: afterwards every rank has rank 0's parameters, frozen ones too, and buffers.
@@ -41,12 +65,36 @@ class Replicated {
 
   // The gradients are fresh: exchanges what the strategy exchanges and lets the optimiser step.
   void step();
+  // The same, where batches differ in size: this rank's gradient, a mean over so many samples, counts by them. For
+  // strategies that average gradients at every step (ssgd), and on every rank or none.
+  void step(std::int64_t samples);
+
+  // In place of step() after a micro-batch: keeps its gradient and clears it. The next step's gradient is the mean
+  // over all of them, by samples where these are given, with what was computed since.
+  void accumulate();
+  void accumulate(std::int64_t samples);
+
+  // step() in two: after exchange() the module's gradients are the mean over ranks, apply() lets the optimiser step.
+  // For strategies whose step ends with the optimiser (ssgd).
+  void exchange();
+  void exchange(std::int64_t samples);
+  void apply();
+
+  // This rank has no more batches, with Options::uneven: takes part in the others' steps, with weight 0, until all
+  // have joined. After it all ranks may begin anew, with the next epoch. finish() joins by itself. Collective.
+  void join();
 
   // The strategy's model and averaged batch-norm statistics in place of the training point, until the guard
   // is dropped. Collective.
   [[nodiscard]] std::unique_ptr<EvaluationPoint> evaluation();
 
-  // Ends every exchange; afterwards weights and float buffers are equal on every rank.
+  // Of a figure that every rank has, such as a loss, over the ranks; ranks that have joined do not count. Collective.
+  double mean(double mine);
+  double sum(double mine);
+
+  Account account() const;
+
+  // Ends every exchange; afterwards weights and float buffers are equal on every rank, which is checked. Collective.
   void finish();
 
  private:

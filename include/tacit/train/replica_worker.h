@@ -27,6 +27,8 @@ class ReplicaWorker : public Worker {
   virtual std::span<const FloatView> buffers() = 0;
 
   void set_t(std::int64_t t) { t_ = t; }
+  // Whether an EvaluationPoint is in the training point's place.
+  bool evaluating() const { return evaluating_; }
   // Makes buffers equal everywhere, at the end of a run. Collective.
   void average_buffers() {
     for (const FloatView b : buffers()) comm().mean(b);
@@ -37,12 +39,13 @@ class ReplicaWorker : public Worker {
   Process& process_;
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
+  bool evaluating_ = false;
   bool control_ = false;  // whether comm() is the control lane, which is counted apart
 };
 
 // The strategy's model() and averaged buffers in place of the training point, for as long as it lives. Its
 // traffic goes over the control lane: evaluating is not part of what an algorithm costs. Made by all ranks
-// together.
+// together. One at a time.
 class EvaluationPoint {
  public:
   EvaluationPoint(ReplicaWorker& worker, Strategy& strategy);
@@ -53,7 +56,12 @@ class EvaluationPoint {
  private:
   ReplicaWorker& worker_;
   std::vector<float> params_;  // the training point
-  std::vector<std::vector<float>> buffers_;
+  struct Kept {
+    const float*
+        place;  // to compare with alone: a buffer that was given other memory since then is left as it is
+    std::vector<float> values;
+  };
+  std::vector<Kept> buffers_;
 };
 
 }  // namespace tacit

@@ -1,87 +1,104 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/torch/replicated.h"
 
-#include "adapters/torch/flat_optimizer.h"
-#include "adapters/torch/inner_step.h"
-#include "tacit/torch/flat_module.h"
+#include <exception>
+#include <iostream>
+
+#include "adapters/torch/replica.h"
+#include "tacit/core/error.h"
 
 namespace tacit::torch {
-namespace {
 
-class TorchWorker final : public ReplicaWorker {
- public:
-  TorchWorker(Process& process, FlatModule& flat, ::torch::optim::Optimizer& optimizer, InnerStep& inner,
-              std::uint64_t seed)
-      : ReplicaWorker(process, seed), flat_(flat), optimizer_(optimizer), inner_(inner) {}
-
-  float lr() const override { return static_cast<float>(optimizer_.param_groups().at(0).options().get_lr()); }
-  FloatView params() override { return flat_.params(); }
-  FloatView gradient() override { return flat_.gradient(); }
-  void apply(ConstFloatView g) override {
-    if (g.data() != flat_.gradient().data()) copy(g, flat_.gradient());
-    inner_();
-  }
-  std::unique_ptr<Optimizer> new_optimizer() const override { return flat_optimizer(optimizer_); }
-  std::span<const Slice> tensors() const override { return flat_.tensors(); }
-  std::span<const std::size_t> rows() const override { return flat_.rows(); }
-  std::span<const FloatView> buffers() override { return flat_.buffers(); }
-
- private:
-  FlatModule& flat_;
-  ::torch::optim::Optimizer& optimizer_;
-  InnerStep& inner_;
-};
-
-}  // namespace
-
+// A Replica, and whether it came to its end.
 class Replicated::Impl {
  public:
-  Impl(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
-       std::string_view strategy, const Options& options)
-      : process_(process),
-        known_(options.strategies != nullptr ? *options.strategies : builtin_strategies()),
-        flat_(module),
-        inner_(optimizer, known_.find(strategy).sends, options.compress),
-        worker_(process, flat_, optimizer, inner_, options.seed),
-        strategy_(make_strategy(known_, strategy, process.size(), inner_.compress())) {
-    // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
-    for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
-    strategy_->start(worker_);
+  Impl(Process& process, const Replica::Given& given) : rank_(process.rank()), replica_(process, given) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  ~Impl() {
+    if (replica_.finished() || failed_ || std::uncaught_exceptions() > exceptions_) return;
+    std::cerr
+        << "tacit: rank " + std::to_string(rank_) +
+               ": Replicated ended without finish(): its last exchanges were not waited for, and the ranks' "
+               "weights may differ; call finish() on every rank after the last step\n";
   }
 
-  void step() {
-    flat_.collect_gradients();
-    process_.spend_compute(worker_.t());
-    strategy_->step(worker_);
-    worker_.set_t(worker_.t() + 1);
-  }
-  void finish() {
-    strategy_->finish(worker_);
-    worker_.average_buffers();
-  }
-
-  std::unique_ptr<EvaluationPoint> evaluation() {
-    return std::make_unique<EvaluationPoint>(worker_, *strategy_);
+  // Whoever was thrown an error knows that training did not come to its end.
+  template <class Call>
+  auto run(const Call& call) {
+    try {
+      return call(replica_);
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
   }
 
  private:
-  Process& process_;
-  const StrategyRegistry& known_;
-  FlatModule flat_;
-  InnerStep inner_;
-  TorchWorker worker_;
-  std::unique_ptr<Strategy> strategy_;
+  const int rank_;
+  const int exceptions_ = std::uncaught_exceptions();
+  bool failed_ = false;
+  Replica replica_;
 };
+
+namespace {
+
+std::int64_t checked(const char* call, std::int64_t samples) {
+  if (samples >= 0) return samples;
+  throw InvalidConfig(std::string(call) + " was given " + std::to_string(samples) +
+                      " samples; a batch has 0 or more");
+}
+
+}  // namespace
 
 Replicated::Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
                        std::string_view strategy)
     : Replicated(process, module, optimizer, strategy, Options{}) {}
 Replicated::Replicated(Process& process, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer,
                        std::string_view strategy, const Options& options)
-    : impl_(std::make_unique<Impl>(process, module, optimizer, strategy, options)) {}
+    : impl_(std::make_unique<Impl>(process,
+                                   Replica::Given{module, optimizer, std::string(strategy), options})) {}
 Replicated::~Replicated() = default;
-void Replicated::step() { impl_->step(); }
-std::unique_ptr<EvaluationPoint> Replicated::evaluation() { return impl_->evaluation(); }
-void Replicated::finish() { impl_->finish(); }
+
+void Replicated::step() {
+  impl_->run([](Replica& r) { r.step({}); });
+}
+void Replicated::step(std::int64_t samples) {
+  impl_->run([&](Replica& r) { r.step(checked("step()", samples)); });
+}
+void Replicated::accumulate() {
+  impl_->run([](Replica& r) { r.accumulate({}); });
+}
+void Replicated::accumulate(std::int64_t samples) {
+  impl_->run([&](Replica& r) { r.accumulate(checked("accumulate()", samples)); });
+}
+void Replicated::exchange() {
+  impl_->run([](Replica& r) { r.exchange({}); });
+}
+void Replicated::exchange(std::int64_t samples) {
+  impl_->run([&](Replica& r) { r.exchange(checked("exchange()", samples)); });
+}
+void Replicated::apply() {
+  impl_->run([](Replica& r) { r.apply(); });
+}
+void Replicated::join() {
+  impl_->run([](Replica& r) { r.join(); });
+}
+std::unique_ptr<EvaluationPoint> Replicated::evaluation() {
+  return impl_->run([](Replica& r) { return r.evaluation(); });
+}
+double Replicated::mean(double mine) {
+  return impl_->run([&](Replica& r) { return r.metric(mine).mean; });
+}
+double Replicated::sum(double mine) {
+  return impl_->run([&](Replica& r) { return r.metric(mine).sum; });
+}
+Account Replicated::account() const {
+  return impl_->run([](const Replica& r) { return r.account(); });
+}
+void Replicated::finish() {
+  impl_->run([](Replica& r) { r.finish(); });
+}
 
 }  // namespace tacit::torch

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "adapters/torch/replica.h"
+
+#include <algorithm>
+#include <iostream>
+#include <vector>
+
+#include "adapters/torch/check_optimizer.h"
+#include "tacit/core/error.h"
+#include "tacit/core/hash.h"
+#include "tacit/core/kernels.h"
+
+namespace tacit::torch {
+namespace {
+
+using Doing = Word::Doing;
+
+constexpr const char* kExchange = "exchange()";
+constexpr const char* kEqualGradients =
+    "tacit: warning: all ranks computed the same gradient in their first step, to the bit: they seem to "
+    "train on the "
+    "same batches, and more ranks then bring nothing. torch::manual_seed(1) makes every process draw alike: "
+    "seed each "
+    "rank differently, torch::manual_seed(me.seed(1)), or give each its own part of the data\n";
+
+::torch::optim::Optimizer& checked(::torch::optim::Optimizer& optimizer, ::torch::nn::Module& module) {
+  check_optimizer(optimizer, module);
+  return optimizer;
+}
+
+std::uint64_t hash_of(ConstFloatView x) { return hash_bytes(bytes_of(x)); }
+
+// 0 where there is none.
+std::uint64_t gradient_hash(ConstFloatView g) {
+  const bool zero = std::all_of(g.begin(), g.end(), [](float x) { return x == 0; });
+  return zero ? 0 : std::max<std::uint64_t>(1, hash_of(g));
+}
+
+std::string joined(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
+}  // namespace
+
+Replica::Replica(Process& process, const Given& given)
+    : process_(process),
+      options_(given.options),
+      known_(options_.strategies != nullptr ? *options_.strategies : builtin_strategies()),
+      info_(known_.find(given.strategy)),
+      strategy_text_(given.strategy),
+      module_(given.module),
+      optimizer_(checked(given.optimizer, given.module)),
+      optimized_(parameters_of(given.optimizer)),
+      flat_(given.module),
+      inner_(given.optimizer, info_.sends, options_.compress),
+      worker_(process, options_.seed,
+              {flat_, given.optimizer, inner_, given.strategy, options_.before_apply}),
+      sample_(flat_.tensors()),
+      bytes_before_(bytes_sent()),
+      strategy_(make_strategy(known_, given.strategy, process.size(), inner_.compress())) {
+  if (options_.weights_may_change && info_.keeps_weights)
+    refuse("Options::weights_may_change",
+           "does not work with it, which keeps weights of its own; use another strategy");
+  // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
+  for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
+  strategy_->start(worker_);
+  sample_.take(flat_.params(), 0);
+}
+
+void Replica::refuse(const std::string& call, const std::string& why) const {
+  throw InvalidConfig(strategy_text_ + ": " + call + " " + why);
+}
+
+void Replica::require_no_point(const std::string& call) const {
+  if (worker_.evaluating())
+    throw InvalidConfig(
+        call +
+        " while the point of evaluation() is in place, which keeps the training weights aside; "
+        "drop what evaluation() returned before it");
+}
+
+void Replica::require_training(const std::string& call) const {
+  if (state_ == State::kFinished)
+    throw InvalidConfig(
+        call + (call == "finish()" ? " was called twice" : " after finish()") +
+        ": training has ended; after finish() only evaluation(), mean(), sum() and account() are left");
+  if (state_ == State::kExchanged && call != "apply()")
+    throw InvalidConfig(call +
+                        " after exchange() without apply(), which comes in between: it takes the place of "
+                        "optimizer.step()");
+  require_no_point(call);
+}
+
+// Nobody but the strategy has changed the weights, and parameters and gradients are where they belong.
+void Replica::look(const std::string& call) {
+  if (state_ == State::kFinished) return void(flat_.bring_back());  // the weights are the user's again
+  const auto changed = sample_.changed(flat_.params());
+  if (changed && !options_.weights_may_change)
+    throw InvalidConfig(
+        call + " found weights of '" + flat_.name(*changed) +
+        "' that changed since the last step; is optimizer.step() still in the loop? sync.step() takes its "
+        "place. A "
+        "loop that changes weights on purpose, alike on every rank, sets Options::weights_may_change");
+  if (flat_.bring_back() && info_.keeps_weights)
+    refuse(
+        call,
+        "found other weights in the module, by torch::load() or to(), and it keeps weights of its own, which "
+        "are not changed by that; load before Replicated is made");
+  if (parameters_of(optimizer_) != optimized_) {
+    check_optimizer(optimizer_, module_);
+    optimized_ = parameters_of(optimizer_);
+  }
+}
+
+Word Replica::word(Samples samples) {
+  const std::uint64_t gradient = worker_.t() == 0 ? gradient_hash(flat_.gradient()) : 0;
+  return {Doing::kStep, options_.uneven ? 1U : 0U, samples.value_or(-1), 0, gradient};
+}
+
+RollCall Replica::call_roll(Word word) {
+  // Ranks that end with equal weights at every step need equal rates.
+  const bool same_rates = word.doing == Doing::kStep && (options_.uneven || info_.applies_last);
+  return {process_.control(), word, same_rates ? worker_.rates() : std::vector<double>{}};
+}
+
+void Replica::exchange_gradients(const std::string& call, Samples samples) {
+  require_training(call);
+  if (samples && info_.sends != Sends::kGradients)
+    refuse(call,
+           "cannot weigh a batch by its samples, because it does not average gradients at every step; leave "
+           "samples out, or use ssgd");
+  look(call);
+  flat_.collect_gradients();
+  samples = batches_.close(flat_.gradient(), samples);
+  const bool first = worker_.t() == 0 && process_.size() > 1;
+  process_.spend_compute(worker_.t());
+  if (samples || options_.uneven || first) {
+    const RollCall all = call_roll(word(samples));
+    if (first && all.equal_gradients() && process_.rank() == 0) std::cerr << kEqualGradients;
+    weigh(samples, all);
+    support_shadows(all, false);
+  }
+  worker_.put_off(call == kExchange);
+  strategy_->step(worker_);
+  worker_.put_off(false);
+  ++steps_;
+}
+
+void Replica::weigh(Samples samples, const RollCall& all) {
+  if (!samples) return;
+  const FloatView g = flat_.gradient();
+  if (*samples == 0) return std::fill(g.begin(), g.end(), 0.0F);
+  const double share = static_cast<double>(*samples) / static_cast<double>(all.samples());
+  kernels::scale(static_cast<float>(share * all.active()), g);
+}
+
+void Replica::end_step() {
+  state_ = State::kTraining;
+  worker_.set_t(worker_.t() + 1);
+  sample_.take(flat_.params(), worker_.t());
+}
+
+void Replica::step(Samples samples) {
+  exchange_gradients("step()", samples);
+  end_step();
+}
+
+void Replica::accumulate(Samples samples) {
+  require_training("accumulate()");
+  look("accumulate()");
+  flat_.collect_gradients();
+  batches_.add(flat_.gradient(), samples);
+}
+
+void Replica::exchange(Samples samples) {
+  if (!info_.applies_last)
+    refuse(kExchange,
+           "cannot come apart from apply(), because its step does not end with the optimiser; use "
+           "step(), with Options::before_apply to clip, or ssgd");
+  exchange_gradients(kExchange, samples);
+  state_ = State::kExchanged;
+}
+
+void Replica::apply() {
+  require_training("apply()");
+  if (state_ != State::kExchanged)
+    throw InvalidConfig(
+        "apply() without exchange(): first exchange(), then apply(); or step(), which is both");
+  look("apply()");
+  flat_.collect_gradients();  // what the user made of them
+  worker_.apply_gradient();
+  end_step();
+}
+
+void Replica::join() {
+  require_training("join()");
+  if (!options_.uneven)
+    throw InvalidConfig(
+        "join() without Options::uneven: ranks that may take different numbers of steps say so when "
+        "Replicated is "
+        "made; set it on every rank");
+  look("join()");
+  for (;;) {
+    const RollCall all = call_roll({.doing = Doing::kNothing, .uneven = 1});
+    if (all.doing() == Doing::kNothing) return;
+    if (all.doing() == Doing::kStep) shadow_step(all);
+    if (all.doing() == Doing::kEvaluation) EvaluationPoint(worker_, *strategy_);
+  }
+}
+
+void Replica::shadow_step(const RollCall& all) {
+  worker_.set_rates(all.rates());
+  support_shadows(all, true);
+  strategy_->step(worker_);
+  end_step();
+}
+
+void Replica::support_shadows(const RollCall& all, bool shadow) {
+  if (all.active() == all.ranks()) return;
+  stand_in(flat_.gradient(), all, shadow);
+  if (info_.applies_last) return;
+  // A mean of equal floats need not have their bits: equal weights stay as they are.
+  const std::vector<Said> hashes = gather(process_.control(), hash_of(flat_.params()));
+  const auto same = [&](const Said& said) { return said.number == hashes[0].number; };
+  if (!std::all_of(hashes.begin(), hashes.end(), same)) stand_in(flat_.params(), all, shadow);
+}
+
+// A shadow's x becomes the mean over the others.
+void Replica::stand_in(FloatView x, const RollCall& all, bool shadow) {
+  std::vector<float> sum(x.size());
+  if (!shadow) copy(x, FloatView(sum));
+  process_.comm().sum(sum);
+  if (!shadow) return;
+  kernels::scale(1 / static_cast<float>(all.active()), sum);
+  copy(sum, x);
+}
+
+std::unique_ptr<EvaluationPoint> Replica::evaluation() {
+  require_no_point("evaluation()");
+  if (state_ == State::kExchanged) require_training("evaluation()");
+  look("evaluation()");
+  const bool training = state_ == State::kTraining;
+  if (training && options_.uneven) call_roll({.doing = Doing::kEvaluation, .uneven = 1});
+  auto point = std::make_unique<EvaluationPoint>(worker_, *strategy_);
+  if (training && info_.applies_last && !options_.uneven) compare_weights("evaluation()");
+  return point;
+}
+
+Replica::Metric Replica::metric(double mine) {
+  const RollCall all =
+      call_roll({.doing = Doing::kMetric, .uneven = options_.uneven ? 1U : 0U, .value = mine});
+  return {all.value() / all.active(), all.value()};
+}
+
+Account Replica::account() const { return {steps_, bytes_sent() - bytes_before_, process_.time_spent()}; }
+
+std::uint64_t Replica::bytes_sent() const {
+  const Ledger& ledger = process_.comm().ledger();
+  return ledger.sent(Tag::Lane::kTrain).wire() + ledger.sent(Tag::Lane::kBackground).wire();
+}
+
+void Replica::finish() {
+  require_training("finish()");
+  look("finish()");
+  if (options_.uneven) join();
+  strategy_->finish(worker_);
+  worker_.average_buffers();
+  state_ = State::kFinished;
+  sample_.take(flat_.params(), worker_.t());
+  compare_weights("finish()");
+}
+
+void Replica::compare_weights(const std::string& call) {
+  const std::vector<Said> hashes = gather(process_.control(), hash_of(flat_.params()));
+  std::vector<int> others;
+  for (const Said& said : hashes)
+    if (said.number != hashes[0].number) others.push_back(said.rank);
+  if (others.empty()) return;
+  throw Mismatch(call + " found that the weights of " + joined(others) + " differ from those of rank " +
+                 std::to_string(hashes[0].rank) +
+                 "; did the loop load, change or step weights on some ranks only, or with other settings?");
+}
+
+}  // namespace tacit::torch
