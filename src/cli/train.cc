@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/signals.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {

@@ -16,7 +16,6 @@
 #include "cli/commands.h"
 #include "cli/print_or_drop.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/summary_table.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
@@ -28,6 +27,7 @@
 #include "tacit/train/optimizer.h"
 #include "tacit/train/schedule.h"
 #include "tacit/train/trainer.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {
