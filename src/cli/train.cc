@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 
+#include "cli/alike.h"
 #include "cli/commands.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
@@ -21,7 +22,7 @@ int run(const Settings& s) {
   check(s.training);
   make_writing_fail_without_signals();
   start_log();
-  World world = open_world(s.world, s.training.quiet, survives(s.training));
+  World world = open_world(s.world, s.training.quiet, survives(s.training), alike(s.training));
   try {
     return train_in(world, s.training);
   } catch (...) {

@@ -9,10 +9,12 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/core/text.h"
 #include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 #include "tacit/train/schedule.h"
+#include "tacit/world/agreement.h"
 #include "train/link_times.h"
 
 namespace tacit {
@@ -66,6 +68,7 @@ class RankTrainer {
   }
 
   void run() {
+    if (!me_.time_spent()) agree(me_.control(), settings());  // simulated ranks are in one process
     if (!job_.options.compress.empty()) weigh_compression();
     strategy_->start(worker_);
     me_.control().barrier();  // the clock starts when all have the weights
@@ -83,6 +86,24 @@ class RankTrainer {
   }
 
  private:
+  // What makes ranks wait for each other in vain, or train different models, where they differ.
+  std::vector<Setting> settings() const {
+    const TrainOptions& o = job_.options;
+    return {{"strategy", o.strategy},
+            {"compress", o.compress},
+            {"optimizer", o.optimizer},
+            {"schedule", o.schedule},
+            {"batch", std::to_string(o.batch)},
+            {"lr", exact(o.lr)},
+            {"seed", std::to_string(o.seed)},
+            {"the number of steps", std::to_string(total_)},
+            {"evaluate_every", std::to_string(o.evaluate_every)},
+            {"target", o.target ? exact(*o.target) : ""},
+            {"the number of parameters", std::to_string(model_->params().size())},
+            {"the number of training samples", std::to_string(job_.data.train.size())},
+            {"the number of test samples", std::to_string(job_.data.test.size())}};
+  }
+
   void step(std::int64_t t, std::int64_t epoch, std::int64_t step_of_epoch) {
     const Seconds start = clock_.now();
     gather(job_.data.train, sampler_.indices(epoch, step_of_epoch, me_.rank()), batch_);

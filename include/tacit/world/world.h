@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
+#include "tacit/world/agreement.h"
 
 namespace tacit {
 
@@ -57,6 +59,9 @@ struct WorldOptions {
   // MPI it changes nothing, because mpirun ends all ranks with the first.
   bool survive = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
+  // What ranks that are processes must have been told alike; they compare it as soon as they have met. A world refuses to
+  // open where they differ: InvalidConfig on every rank (agree()).
+  std::vector<Setting> settings{};
 };
 
 // Which world to open; what is not set is decided by the environment.
