@@ -20,10 +20,10 @@ namespace tacit {
 
 struct Cluster;  // tacit/sim/cluster.h
 
-// What a trainer of a simulated rank did with its time, in seconds. The rest it waited.
+// What a trainer did with its time, in seconds. The rest it waited. docs/worlds.md says what counts as what.
 struct TimeSpent {
   double compute = 0;
-  double communicate = 0;  // waited while what it waited for was under way
+  double communicate = 0;
 };
 
 // One rank, as the body of World::run sees it.
@@ -46,7 +46,12 @@ class Process {
   // Around an evaluation, which all ranks enter together: it costs no virtual time, and no rank gets ahead by it.
   virtual void pause() {}
   virtual void resume() {}
-  virtual std::optional<TimeSpent> time_spent() const { return std::nullopt; }
+  // Virtual time only: what the trainer did with it so far.
+  virtual std::optional<TimeSpent> virtual_time_spent() const { return std::nullopt; }
+  bool virtual_time() const { return virtual_time_spent().has_value(); }
+  // Real time only: how long the calling task has been blocked, so far, while nothing of what it waited for was under
+  // way. What happens while MPI's own collectives run is not seen. tacit/train/time_account.h makes an account of it.
+  virtual Seconds waited() const { return Seconds(0); }
 };
 
 struct WorldOptions {
