@@ -12,7 +12,11 @@ function(tacit_module name)
   target_link_options(${target} PRIVATE LINKER:-z,now)  # what the program lacks is missed when the module is loaded
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME tacit-${name}
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tacit)
+  set(component program)
+  if(name STREQUAL torch)
+    set(component torch)  # a package of its own: tacit_package.cmake
+  endif()
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tacit COMPONENT ${component})
 endfunction()
 
 # tacit_host(program): makes a program that modules can be loaded into. It has the layers whole, also what it does not use

@@ -6,17 +6,19 @@ namespace tacit {
 EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
     : worker_(worker), params_(worker.params().begin(), worker.params().end()) {
   for (const FloatView b : worker.buffers()) buffers_.push_back({b.data(), {b.begin(), b.end()}});
+  const Seconds start = worker.process_.tasks().clock().now();
   std::vector<float> point(params_.size());
   worker.control_ = true;
   strategy.model(worker, point);
   worker.average_buffers();
   worker.control_ = false;
   copy(point, worker.params());
-  worker.evaluating_ = true;
+  worker.evaluating_since_ = start;
 }
 
 EvaluationPoint::~EvaluationPoint() {
-  worker_.evaluating_ = false;
+  worker_.evaluated_ = worker_.evaluated();
+  worker_.evaluating_since_.reset();
   copy(params_, worker_.params());
   const std::span<const FloatView> now = worker_.buffers();
   for (std::size_t i = 0; i < buffers_.size(); ++i)

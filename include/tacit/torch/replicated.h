@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,11 +17,14 @@
 
 namespace tacit::torch {
 
-// What training has cost this rank so far.
+// What training has cost this rank so far, from when Replicated was made to finish(), without evaluations.
 struct Account {
   std::int64_t steps = 0;
-  std::uint64_t bytes_sent = 0;      // for training, framing included, by all that this rank trains
-  std::optional<TimeSpent> spent{};  // where the world knows
+  std::uint64_t bytes_sent = 0;  // for training, framing included, by all that this rank trains
+  double seconds = 0;            // of these
+  double computing = 0;          // the loop's own time and the optimiser's
+  double exchanging = 0;
+  double waiting = 0;  // for ranks that had nothing on the way yet
 };
 
 // Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser that steps once per
@@ -31,7 +33,7 @@ struct Account {
 // Nesterov's form. docs/replicated.md has every method, and what each misuse says.
 //
 // Order     step(), or accumulate() any number of times and step(); exchange() and apply() are a step in two; finish()
-//           at the end, and then only evaluation(), mean(), sum() and account().
+//           at the end, and then only evaluation(), mean(), sum(), account() and advice().
 // Lifetime  process, module and optimizer must outlive it, and it outlives what evaluation() returns. The destructor
 //           warns on stderr where finish() is missing, unless an error was thrown.
 // Threads   the rank's own.
@@ -93,6 +95,9 @@ class Replicated {
   double sum(double mine);
 
   Account account() const;
+  // One line on what might make the run faster, from what all ranks did with their time; empty where they compute most
+  // of it. The same on every rank. Collective.
+  std::string advice();
 
   // Ends every exchange; afterwards weights and float buffers are equal on every rank, which is checked. Collective.
   void finish();

@@ -2,6 +2,7 @@
 // What every Worker over a Process shares; who trains what, and how, is the derived class's.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,11 @@ class ReplicaWorker : public Worker {
 
   void set_t(std::int64_t t) { t_ = t; }
   // Whether an EvaluationPoint is in the training point's place.
-  bool evaluating() const { return evaluating_; }
+  bool evaluating() const { return evaluating_since_.has_value(); }
+  // How long there was one, so far.
+  Seconds evaluated() const {
+    return evaluated_ + (evaluating() ? process_.tasks().clock().now() - *evaluating_since_ : Seconds(0));
+  }
   // Makes buffers equal everywhere, at the end of a run. Collective.
   void average_buffers() {
     for (const FloatView b : buffers()) comm().mean(b);
@@ -39,7 +44,8 @@ class ReplicaWorker : public Worker {
   Process& process_;
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
-  bool evaluating_ = false;
+  std::optional<Seconds> evaluating_since_;
+  Seconds evaluated_{0};
   bool control_ = false;  // whether comm() is the control lane, which is counted apart
 };
 

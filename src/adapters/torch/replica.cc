@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "adapters/torch/check_optimizer.h"
+#include "adapters/torch/gather.h"
+#include "adapters/torch/settings_of.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/core/kernels.h"
+#include "tacit/train/advice.h"
 
 namespace tacit::torch {
 namespace {
@@ -60,10 +63,12 @@ Replica::Replica(Process& process, const Given& given)
               {flat_, given.optimizer, inner_, given.strategy, options_.before_apply}),
       sample_(flat_.tensors()),
       bytes_before_(bytes_sent()),
+      start_(now()),
       strategy_(make_strategy(known_, given.strategy, process.size(), inner_.compress())) {
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
            "does not work with it, which keeps weights of its own; use another strategy");
+  agree(process.control(), settings_of(module_, optimizer_, strategy_text_, options_));
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
   strategy_->start(worker_);
@@ -117,7 +122,7 @@ void Replica::look(const std::string& call) {
 
 Word Replica::word(Samples samples) {
   const std::uint64_t gradient = worker_.t() == 0 ? gradient_hash(flat_.gradient()) : 0;
-  return {Doing::kStep, options_.uneven ? 1U : 0U, samples.value_or(-1), 0, gradient};
+  return {.doing = Doing::kStep, .samples = samples.value_or(-1), .gradient = gradient};
 }
 
 RollCall Replica::call_roll(Word word) {
@@ -137,6 +142,7 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
   samples = batches_.close(flat_.gradient(), samples);
   const bool first = worker_.t() == 0 && process_.size() > 1;
   process_.spend_compute(worker_.t());
+  const TimeAccount::Exchange exchanging(times_);
   if (samples || options_.uneven || first) {
     const RollCall all = call_roll(word(samples));
     if (first && all.equal_gradients() && process_.rank() == 0) std::cerr << kEqualGradients;
@@ -203,8 +209,9 @@ void Replica::join() {
         "Replicated is "
         "made; set it on every rank");
   look("join()");
+  const TimeAccount::Exchange exchanging(times_);
   for (;;) {
-    const RollCall all = call_roll({.doing = Doing::kNothing, .uneven = 1});
+    const RollCall all = call_roll({.doing = Doing::kNothing});
     if (all.doing() == Doing::kNothing) return;
     if (all.doing() == Doing::kStep) shadow_step(all);
     if (all.doing() == Doing::kEvaluation) EvaluationPoint(worker_, *strategy_);
@@ -223,8 +230,8 @@ void Replica::support_shadows(const RollCall& all, bool shadow) {
   stand_in(flat_.gradient(), all, shadow);
   if (info_.applies_last) return;
   // A mean of equal floats need not have their bits: equal weights stay as they are.
-  const std::vector<Said> hashes = gather(process_.control(), hash_of(flat_.params()));
-  const auto same = [&](const Said& said) { return said.number == hashes[0].number; };
+  const auto hashes = gather(process_.control(), hash_of(flat_.params()));
+  const auto same = [&](const auto& said) { return said.what == hashes[0].what; };
   if (!std::all_of(hashes.begin(), hashes.end(), same)) stand_in(flat_.params(), all, shadow);
 }
 
@@ -243,19 +250,40 @@ std::unique_ptr<EvaluationPoint> Replica::evaluation() {
   if (state_ == State::kExchanged) require_training("evaluation()");
   look("evaluation()");
   const bool training = state_ == State::kTraining;
-  if (training && options_.uneven) call_roll({.doing = Doing::kEvaluation, .uneven = 1});
+  if (training && options_.uneven) call_roll({.doing = Doing::kEvaluation});
   auto point = std::make_unique<EvaluationPoint>(worker_, *strategy_);
   if (training && info_.applies_last && !options_.uneven) compare_weights("evaluation()");
   return point;
 }
 
 Replica::Metric Replica::metric(double mine) {
-  const RollCall all =
-      call_roll({.doing = Doing::kMetric, .uneven = options_.uneven ? 1U : 0U, .value = mine});
+  const RollCall all = call_roll({.doing = Doing::kMetric, .value = mine});
   return {all.value() / all.active(), all.value()};
 }
 
-Account Replica::account() const { return {steps_, bytes_sent() - bytes_before_, process_.time_spent()}; }
+Account Replica::account() const {
+  const Seconds training = end_ ? *end_ - start_ : now() - start_ - worker_.evaluated();
+  const TimeSpent spent = times_.spent(training);
+  const double seconds = training.count();
+  return {steps_,
+          bytes_sent() - bytes_before_,
+          seconds,
+          spent.compute,
+          spent.communicate,
+          std::max(0.0, seconds - spent.compute - spent.communicate)};
+}
+
+std::string Replica::advice() {
+  Summary run;
+  run.strategy = strategy_text_;
+  run.compress = options_.compress;
+  run.workers = process_.size();
+  for (const auto& [rank, its] : gather(process_.control(), account())) {
+    run.seconds = std::max(run.seconds, its.seconds);
+    run.ranks.push_back({rank, its.computing, its.exchanging, its.waiting, its.bytes_sent});
+  }
+  return tacit::advice(run, known_, AdviceWords::kLibrary);
+}
 
 std::uint64_t Replica::bytes_sent() const {
   const Ledger& ledger = process_.comm().ledger();
@@ -266,18 +294,22 @@ void Replica::finish() {
   require_training("finish()");
   look("finish()");
   if (options_.uneven) join();
-  strategy_->finish(worker_);
-  worker_.average_buffers();
+  {
+    const TimeAccount::Exchange exchanging(times_);
+    strategy_->finish(worker_);
+    worker_.average_buffers();
+  }
+  end_ = now() - worker_.evaluated();
   state_ = State::kFinished;
   sample_.take(flat_.params(), worker_.t());
   compare_weights("finish()");
 }
 
 void Replica::compare_weights(const std::string& call) {
-  const std::vector<Said> hashes = gather(process_.control(), hash_of(flat_.params()));
+  const auto hashes = gather(process_.control(), hash_of(flat_.params()));
   std::vector<int> others;
-  for (const Said& said : hashes)
-    if (said.number != hashes[0].number) others.push_back(said.rank);
+  for (const auto& said : hashes)
+    if (said.what != hashes[0].what) others.push_back(said.rank);
   if (others.empty()) return;
   throw Mismatch(call + " found that the weights of " + joined(others) + " differ from those of rank " +
                  std::to_string(hashes[0].rank) +

@@ -2,6 +2,8 @@
 // One rank's part of Replicated.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "adapters/torch/micro_batches.h"
@@ -38,6 +40,7 @@ class Replica {
   };
   Metric metric(double mine);
   Account account() const;
+  std::string advice();
   void finish();
   bool finished() const { return state_ == State::kFinished; }
 
@@ -58,6 +61,7 @@ class Replica {
   void end_step();
   void compare_weights(const std::string& call);
   std::uint64_t bytes_sent() const;
+  Seconds now() const { return process_.tasks().clock().now(); }
 
   Process& process_;
   const Replicated::Options options_;
@@ -69,12 +73,15 @@ class Replica {
   std::size_t optimized_;  // parameters of the optimiser
   FlatModule flat_;
   InnerStep inner_;
+  TimeAccount times_;
   TorchWorker worker_;
   WeightSample sample_;
   MicroBatches batches_;
   State state_ = State::kTraining;
   std::int64_t steps_ = 0;  // of its own, not those as a shadow
-  std::uint64_t bytes_before_;
+  const std::uint64_t bytes_before_;
+  const Seconds start_;
+  std::optional<Seconds> end_;          // of training
   std::unique_ptr<Strategy> strategy_;  // last: it ends before what it uses
 };
 

@@ -97,6 +97,9 @@ double Replicated::sum(double mine) {
 Account Replicated::account() const {
   return impl_->run([](const Replica& r) { return r.account(); });
 }
+std::string Replicated::advice() {
+  return impl_->run([](Replica& r) { return r.advice(); });
+}
 void Replicated::finish() {
   impl_->run([](Replica& r) { r.finish(); });
 }

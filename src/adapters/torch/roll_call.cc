@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "adapters/torch/gather.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -27,12 +28,6 @@ std::string text(const Word& word) {
 }
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
-
-// Everybody's bytes, in the order of the ranks.
-void tell_all(Comm& comm, ConstBytes mine, const Take& take) {
-  const std::vector<ConstBytes> out(static_cast<std::size_t>(comm.size()), mine);
-  comm.all_to_all(out, take);
-}
 
 }  // namespace
 
@@ -75,26 +70,12 @@ void RollCall::compare(int rank, const Word& word, const std::vector<double>& ra
   if (text(word) != text(first_word_))
     disagreement_ = first + " calls " + text(first_word_) + " and " + other + " " + text(word) +
                     "; every rank must do the same in the same order";
-  else if (word.uneven != first_word_.uneven)
-    disagreement_ = "Options::uneven is " + std::string(first_word_.uneven != 0 ? "set" : "not set") +
-                    " on " + first + " and not so on " + other + "; give every rank the same options";
   else if (rates != rates_)
     disagreement_ = first + " and " + other + " have learning rates that differ (" +
                     (rates_.empty() ? "none" : exact(rates_[0])) + " and " +
                     (rates.empty() ? "none" : exact(rates[0])) +
                     "); give every rank the same, and step a schedule alike on all: with Options::uneven "
                     "once per epoch, after join()";
-}
-
-std::vector<Said> gather(Comm& comm, std::uint64_t mine) {
-  std::vector<Said> all;
-  tell_all(comm, std::as_bytes(std::span(&mine, 1)), [&](int from, ConstBytes bytes) {
-    std::uint64_t number = 0;
-    if (bytes.size() != sizeof number) throw Mismatch(rank_text(from) + " answered with something else");
-    std::memcpy(&number, bytes.data(), sizeof number);
-    all.push_back({from, number});
-  });
-  return all;
 }
 
 }  // namespace tacit::torch

@@ -19,7 +19,6 @@ struct Word {
     kNothing
   };  // kNothing: it has no more batches
   Doing doing = Doing::kStep;
-  std::uint64_t uneven = 0;    // whether it calls the roll at every step
   std::int64_t samples = -1;   // of its batch; -1: they do not count
   double value = 0;            // of a metric
   std::uint64_t gradient = 0;  // its hash, at the first step; 0: nobody asked
@@ -57,12 +56,5 @@ class RollCall {
   bool gradients_equal_ = true;
   std::string disagreement_;
 };
-
-// What each rank says of itself, by rank, as a number. Collective.
-struct Said {
-  int rank;
-  std::uint64_t number;
-};
-std::vector<Said> gather(Comm& comm, std::uint64_t mine);
 
 }  // namespace tacit::torch

@@ -10,6 +10,7 @@ namespace tacit::torch {
 
 void TorchWorker::apply(ConstFloatView g) {
   if (g.data() != gradient().data()) copy(g, gradient());
+  const TimeAccount::Computation computing(parts_.times);
   if (!put_off_) apply_gradient();
 }
 

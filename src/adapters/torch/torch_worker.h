@@ -11,6 +11,7 @@
 #include "adapters/torch/inner_step.h"
 #include "tacit/torch/flat_module.h"
 #include "tacit/train/replica_worker.h"
+#include "tacit/train/time_account.h"
 
 namespace tacit::torch {
 
@@ -21,6 +22,7 @@ class TorchWorker final : public ReplicaWorker {
     FlatModule& flat;
     ::torch::optim::Optimizer& optimizer;
     InnerStep& inner;
+    TimeAccount& times;
     std::string strategy;                // as its user wrote it
     std::function<void()> before_apply;  // may be empty
   };

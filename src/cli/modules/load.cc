@@ -21,12 +21,14 @@ namespace fs = std::filesystem;
 struct Kind {
   const char* file;
   const char* who_needs;
-  const char* package;
+  const char* package;  // of the library it needs
+  const char* install;  // to have it
   const char* instead;
 };
 constexpr Kind kTorch{"tacit-torch.so", "the models of LibTorch need", "libtorch-dev",
-                      ", or use --model mlp"};
-constexpr Kind kSim{"tacit-sim.so", "tacit simulate and tacit compare need", "libsimgrid-dev", ""};
+                      "tacit-torch, or libtorch-dev and build Tacit again", ", or use --model mlp"};
+constexpr Kind kSim{"tacit-sim.so", "tacit simulate and tacit compare need", "libsimgrid-dev",
+                    "libsimgrid-dev and build Tacit again", ""};
 
 // Beside the program, as in a build tree, or where it was installed to, as seen from the program.
 std::array<fs::path, 2> folders() {
@@ -60,9 +62,9 @@ fs::path find(const Kind& kind) {
 const void* load(const Kind& kind) {
   const fs::path file = find(kind);
   if (file.empty())
-    throw InvalidConfig(fmt::format(
-        "{} {}, which is neither in {} nor in {}; install {} and build Tacit again{}", kind.who_needs,
-        kind.file, folders()[0].string(), folders()[1].string(), kind.package, kind.instead));
+    throw InvalidConfig(fmt::format("{} {}, which is neither in {} nor in {}; install {}{}", kind.who_needs,
+                                    kind.file, folders()[0].string(), folders()[1].string(), kind.install,
+                                    kind.instead));
   // Lazy, because hundreds of libraries follow; the module itself is linked to be bound at once. Local, because
   // SimGrid's library has MPI's names.
   void* const module = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
