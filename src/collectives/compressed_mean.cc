@@ -179,7 +179,8 @@ class CompressedMean::Impl {
     });
 
     if (!owner_->take(average_, {0, owned_.count}, step.rescale))
-      throw Diverged(comm.rank(), step.t, "the average of compressed gradients is not finite; lower the learning rate");
+      throw Diverged(comm.rank(), step.t,
+                     "the average of compressed gradients is not finite; lower the learning rate");
     messages_[ranks].write(*answers_, owner_->pending(), own_parts_,
                            Rng(rng.next(), 0, 0, Rng::Use::kRounding));
     const ConstBytes answer = messages_[ranks].bytes();
