@@ -59,8 +59,9 @@ Replica::Replica(Process& process, const Given& given)
       optimized_(parameters_of(given.optimizer)),
       flat_(given.module),
       inner_(given.optimizer, info_.sends, options_.compress),
+      times_(process),
       worker_(process, options_.seed,
-              {flat_, given.optimizer, inner_, given.strategy, options_.before_apply}),
+              {flat_, given.optimizer, inner_, times_, given.strategy, options_.before_apply}),
       sample_(flat_.tensors()),
       bytes_before_(bytes_sent()),
       start_(now()),
@@ -91,7 +92,8 @@ void Replica::require_training(const std::string& call) const {
   if (state_ == State::kFinished)
     throw InvalidConfig(
         call + (call == "finish()" ? " was called twice" : " after finish()") +
-        ": training has ended; after finish() only evaluation(), mean(), sum() and account() are left");
+        ": training has ended; after finish() only evaluation(), mean(), sum(), account() and "
+        "advice() are left");
   if (state_ == State::kExchanged && call != "apply()")
     throw InvalidConfig(call +
                         " after exchange() without apply(), which comes in between: it takes the place of "
@@ -107,8 +109,8 @@ void Replica::look(const std::string& call) {
     throw InvalidConfig(
         call + " found weights of '" + flat_.name(*changed) +
         "' that changed since the last step; is optimizer.step() still in the loop? sync.step() takes its "
-        "place. A "
-        "loop that changes weights on purpose, alike on every rank, sets Options::weights_may_change");
+        "place. A loop that changes weights on purpose, alike on every rank, sets "
+        "Options::weights_may_change");
   if (flat_.bring_back() && info_.keeps_weights)
     refuse(
         call,
@@ -206,8 +208,7 @@ void Replica::join() {
   if (!options_.uneven)
     throw InvalidConfig(
         "join() without Options::uneven: ranks that may take different numbers of steps say so when "
-        "Replicated is "
-        "made; set it on every rank");
+        "Replicated is made; set it on every rank");
   look("join()");
   const TimeAccount::Exchange exchanging(times_);
   for (;;) {
@@ -220,6 +221,7 @@ void Replica::join() {
 
 void Replica::shadow_step(const RollCall& all) {
   worker_.set_rates(all.rates());
+  flat_.collect_gradients();  // the optimiser must see the one that is made up here
   support_shadows(all, true);
   strategy_->step(worker_);
   end_step();
