@@ -19,9 +19,9 @@
 
 #include "cli/commands.h"
 #include "cli/contestant.h"
-#include "cli/signals.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {

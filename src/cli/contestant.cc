@@ -20,8 +20,8 @@
 #include <thread>
 #include <utility>
 
-#include "cli/signals.h"
 #include "tacit/core/error.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {

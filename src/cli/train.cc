@@ -3,10 +3,11 @@
 #include <exception>
 #include <memory>
 
+#include "cli/alike.h"
 #include "cli/commands.h"
-#include "cli/signals.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {
@@ -21,7 +22,7 @@ int run(const Settings& s) {
   check(s.training);
   make_writing_fail_without_signals();
   start_log();
-  World world = open_world(s.world, s.training.quiet, survives(s.training));
+  World world = open_world(s.world, s.training.quiet, survives(s.training), alike(s.training));
   try {
     return train_in(world, s.training);
   } catch (...) {

@@ -16,18 +16,19 @@
 #include "cli/commands.h"
 #include "cli/print_or_drop.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/summary_table.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/thrown.h"
 #include "tacit/strategies/builtin.h"
+#include "tacit/train/advice.h"
 #include "tacit/train/cost.h"
 #include "tacit/train/divergence.h"
 #include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/schedule.h"
 #include "tacit/train/trainer.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {
@@ -151,6 +152,8 @@ class Run {
     progress.close();
     if (reports_ && settings_.json) print_or_drop(stdout, "{}", to_json_text(summary));
     if (reports_ && !settings_.json) print_table(summary, settings_.train.target);
+    if (reports_ && !settings_.json && !settings_.quiet && !summary.advice.empty())
+      print_or_drop(stdout, "\n{}\n", summary.advice);
     if (error_) std::rethrow_exception(error_);
     return 0;
   }
@@ -196,8 +199,8 @@ class Run {
     summary.trace_hash = world_.trace_hash();
     if (const auto target = settings_.train.target)
       summary.target_seconds = seconds_to(reports.front().evaluations, *target);
-    for (const RankReport& report : reports)
-      if (report.spent) account_.write(times_of(report, report.rank));
+    if (status == "finished") summary.advice = advice(summary, builtin_strategies(), AdviceWords::kProgram);
+    for (const RankTimes& each : summary.ranks) account_.write(each);
     return summary;
   }
 

@@ -63,7 +63,7 @@ void check(const WorldSettings& s) {
       throw InvalidConfig(fmt::format("{} {} is no limit; give a positive number of seconds", name, seconds));
 }
 
-World open_world(const WorldSettings& s, bool quiet, bool survive) {
+World open_world(const WorldSettings& s, bool quiet, bool survive, std::vector<Setting> alike) {
   const WorldChoice choice{kind_named(s.world), s.workers, s.rendezvous, s.key_file, s.insecure_plaintext};
   WorldOptions options;
   options.limits = {Seconds(s.timeout), Seconds(s.stall),
@@ -71,6 +71,8 @@ World open_world(const WorldSettings& s, bool quiet, bool survive) {
   options.lost_after = Seconds(s.lost_after);
   options.survive = survive;
   options.native_collectives = native_collectives(s.collectives);
+  options.settings = std::move(alike);
+  options.settings.push_back({"--collectives", s.collectives});
   World world = World::open(choice, std::move(options));
   if (!quiet && world.rank() == 0 && !world.how().empty()) print_or_drop(stderr, "tacit: {}\n", world.how());
   return world;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tacit/world/world.h"
 
@@ -28,7 +29,8 @@ void add_world_options(CLI::App& app, WorldSettings& settings);
 // Throws InvalidConfig for what no world can have.
 void check(const WorldSettings& settings);
 
-// Opens the world; rank 0 says how the ranks were found, unless quiet. `survive` as in WorldOptions.
-World open_world(const WorldSettings& settings, bool quiet, bool survive);
+// Opens the world; rank 0 says how the ranks were found, unless quiet. `survive` and what ranks must have alike are as in
+// WorldOptions.
+World open_world(const WorldSettings& settings, bool quiet, bool survive, std::vector<Setting> alike = {});
 
 }  // namespace tacit::cli

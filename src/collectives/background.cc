@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "transport/wait_tally.h"
+
 namespace tacit {
 
 // Owned by the queue while it waits or runs and by the caller's Pending until that is dropped.
@@ -44,7 +46,8 @@ class Background::Job {
 
 class Background::Handle final : public Pending {
  public:
-  Handle(std::shared_ptr<Job> job, Endpoint& endpoint) : job_(std::move(job)), endpoint_(endpoint) {}
+  Handle(std::shared_ptr<Job> job, Endpoint& endpoint, std::shared_ptr<const TaskTally> tally)
+      : job_(std::move(job)), endpoint_(endpoint), tally_(std::move(tally)) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() override {
@@ -52,13 +55,20 @@ class Background::Handle final : public Pending {
     job_->wait();
   }
   void wait() override {
-    if (const std::exception_ptr error = job_->wait()) std::rethrow_exception(error);
+    if (const std::exception_ptr error = job_->done() ? job_->wait() : wait_behind())
+      std::rethrow_exception(error);
   }
   bool done() override { return job_->done(); }
 
  private:
+  std::exception_ptr wait_behind() {
+    const BlockedBehind blocked(*tally_);
+    return job_->wait();
+  }
+
   std::shared_ptr<Job> job_;
   Endpoint& endpoint_;
+  const std::shared_ptr<const TaskTally> tally_;
 };
 
 void Background::warn_peers(Endpoint& endpoint) {
@@ -66,8 +76,9 @@ void Background::warn_peers(Endpoint& endpoint) {
 }
 
 Background::Background(Tasks& tasks, Endpoint& endpoint, Comm& comm)
-    : tasks_(tasks), endpoint_(endpoint), queue_(tasks) {
+    : tasks_(tasks), endpoint_(endpoint), queue_(tasks), tally_(std::make_shared<TaskTally>()) {
   task_ = tasks_.spawn("tacit-exchange", [this, &comm] {
+    tally_->publish();
     while (const std::shared_ptr<Job> job = queue_.get()) job->run(comm);
   });
 }
@@ -81,7 +92,7 @@ Background::~Background() {
 std::unique_ptr<Pending> Background::start(std::function<void(Comm&)> fn) {
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
   queue_.put(job);
-  return std::make_unique<Handle>(std::move(job), endpoint_);
+  return std::make_unique<Handle>(std::move(job), endpoint_, tally_);
 }
 
 }  // namespace tacit

@@ -12,6 +12,8 @@
 
 namespace tacit {
 
+class TaskTally;  // transport/wait_tally.h
+
 // Threads   start() from one task at a time.
 // Lifetime  the destructor lets started exchanges end. endpoint and comm must outlive it.
 class Background {
@@ -32,6 +34,7 @@ class Background {
   Tasks& tasks_;
   Endpoint& endpoint_;
   Channel<std::shared_ptr<Job>> queue_;  // null ends the task
+  const std::shared_ptr<TaskTally> tally_;
   std::unique_ptr<Task> task_;
 };
 

@@ -7,6 +7,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/thrown.h"
+#include "transport/wait_tally.h"
 
 namespace tacit {
 namespace {
@@ -33,6 +34,7 @@ GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView 
       board_(comm, tasks, service, x),
       orders_(tasks),
       replies_(tasks),
+      tally_(std::make_shared<TaskTally>()),
       own_(x),
       kept_(x),
       work_(x) {
@@ -93,9 +95,15 @@ void GroupSums::count_in(std::int64_t number) {
 // --- the background task
 
 void GroupSums::run(Comm& behind) {
+  tally_->publish();
+  // Without an order it waits for the trainer, or the trainer for others.
+  const auto next_order = [this] {
+    const Blocked idle;
+    return orders_.get();
+  };
   try {
     for (;;) {
-      const Order order = orders_.get();
+      const Order order = next_order();
       if (order.kind == Order::Kind::kStop) return;
       obey(behind, order);
     }
@@ -178,6 +186,7 @@ GroupSums::Reply GroupSums::await(FloatView x, std::int64_t number) {
   const Seconds took = clock_.now() - returned_;
   pace_ = pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
   orders_.put({Order::Kind::kGive, number, x});
+  const BlockedBehind blocked(*tally_);
   const Reply given = replies_.get();
   if (given.over || given.error) return given;
   if (manner_.patience > 0) {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <numeric>
-#include <sstream>
 
 namespace tacit {
 namespace {
@@ -87,10 +87,9 @@ std::string unknown_name(std::string_view kind, std::string_view name, std::span
 }
 
 std::string exact(double value) {
-  std::ostringstream out;
-  out.precision(17);
-  out << value;
-  return out.str();
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
 }
 
 std::string shown(std::string_view text) {

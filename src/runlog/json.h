@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -61,6 +62,7 @@ void fields(E& e, const Visit& visit) {
   visit("compute", e.compute);
   visit("communicate", e.communicate);
   visit("wait", e.wait);
+  visit("bytes", e.bytes);
 }
 
 template <class E, class Visit>
@@ -71,11 +73,15 @@ void fields(E& e, const Visit& visit) {
   visit("why", e.why);
 }
 // For lists of them.
-inline void to_json(Json& json, const RankLost& lost) {
-  fields(lost, [&](const char* name, const auto& value) { json[name] = value; });
+template <class E>
+concept Listed = std::is_same_v<E, RankLost> || std::is_same_v<E, RankTimes>;
+template <Listed E>
+void to_json(Json& json, const E& each) {
+  fields(each, [&](const char* name, const auto& value) { json[name] = value; });
 }
-inline void from_json(const Json& json, RankLost& lost) {
-  fields(lost, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+template <Listed E>
+void from_json(const Json& json, E& each) {
+  fields(each, [&](const char* name, auto& value) { json.at(name).get_to(value); });
 }
 
 template <class E, class Visit>
@@ -106,6 +112,8 @@ void fields(E& e, const Visit& visit) {
   visit("compute_seconds", e.compute_seconds);
   visit("communicate_seconds", e.communicate_seconds);
   visit("wait_seconds", e.wait_seconds);
+  visit("ranks", e.ranks);
+  visit("advice", e.advice);
   visit("trace_hash", e.trace_hash);
 }
 
@@ -151,9 +159,13 @@ template <class Event>
 Event from_json(const Json& json) {
   Event event;
   fields(event, [&](const char* name, auto& value) {
-    constexpr bool list = std::is_same_v<std::remove_cvref_t<decltype(value)>, std::vector<RankLost>>;
+    using Value = std::remove_cvref_t<decltype(value)>;
+    constexpr bool list =
+        std::is_same_v<Value, std::vector<RankLost>> || std::is_same_v<Value, std::vector<RankTimes>>;
     constexpr bool optional = requires { value.has_value(); };
-    if ((list || optional) && !json.contains(name)) return;  // logs of earlier versions have none
+    // Logs of earlier versions have neither these nor the advice.
+    const bool recent = list || optional || std::string_view(name) == "advice";
+    if (recent && !json.contains(name)) return;
     if constexpr (list) {
       json.at(name).get_to(value);
     } else {

@@ -32,7 +32,7 @@ class SimProcess final : public Process {
   void grant_head_start(Seconds duration) override { fabric_.grant_head_start(rank_, duration); }
   void pause() override { fabric_.pause(rank_); }
   void resume() override { fabric_.resume(rank_); }
-  std::optional<TimeSpent> time_spent() const override {
+  std::optional<TimeSpent> virtual_time_spent() const override {
     return TimeSpent{fabric_.computed(rank_), fabric_.communicated(rank_)};
   }
 

@@ -6,6 +6,7 @@
 #include "tacit/core/error.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
+#include "tacit/train/time_account.h"
 
 namespace tacit {
 namespace {
@@ -44,12 +45,13 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   Clock& clock = me.tasks().clock();
   report.rank = me.rank();
   CostWorker worker(me, job);
+  TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   strategy->start(worker);
   me.control().barrier();  // the clock starts when all have the weights
   const auto account = [&](Seconds start) {
     report.seconds += (clock.now() - start).count();
-    report.spent = me.time_spent();
+    report.spent = times.spent(Seconds(report.seconds));
     report.sent = me.comm().ledger().sent(Tag::Lane::kTrain);
     report.sent += me.comm().ledger().sent(Tag::Lane::kBackground);
   };
@@ -58,7 +60,10 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
     const Seconds start = clock.now();
     worker.set_t(t);
     me.spend_compute(t);
-    strategy->step(worker);
+    {
+      const TimeAccount::Exchange exchange(times);
+      strategy->step(worker);
+    }
     ++report.steps;
     account(start);
     const bool last = t + 1 == job.options.steps;
@@ -66,7 +71,10 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
       job.observer.on_steps({me.rank(), t + 1, 0, 0, report.seconds});
   }
   const Seconds start = clock.now();
-  strategy->finish(worker);
+  {
+    const TimeAccount::Exchange exchange(times);
+    strategy->finish(worker);
+  }
   account(start);
   report.finished = true;
 }

@@ -21,16 +21,18 @@ struct Packed {
   double late_loss = 0;
   Evaluated evaluation;
   Traffic sent;
+  TimeSpent spent;
   std::uint64_t weights_hash = 0;
   std::uint32_t has_loss = 0;
   std::uint32_t has_first = 0;
   std::uint32_t has_late = 0;
   std::uint32_t has_evaluation = 0;
   std::int32_t rank = 0;
-  std::uint32_t finished = 0;
+  std::uint16_t finished = 0;
+  std::uint16_t has_spent = 0;
 };
 static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) % sizeof(float) == 0);
-static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + 72);
+static_assert(sizeof(Packed) == sizeof(Evaluated) + sizeof(Traffic) + sizeof(TimeSpent) + 72);
 
 }  // namespace
 
@@ -42,13 +44,15 @@ std::vector<std::byte> pack(const RankReport& report) {
                       report.late_loss.value_or(0),
                       report.evaluation.value_or(Evaluated{}),
                       report.sent,
+                      report.spent.value_or(TimeSpent{}),
                       report.weights_hash,
                       report.recent_loss.has_value() ? 1U : 0U,
                       report.first_loss.has_value() ? 1U : 0U,
                       report.late_loss.has_value() ? 1U : 0U,
                       report.evaluation.has_value() ? 1U : 0U,
                       report.rank,
-                      report.finished ? 1U : 0U};
+                      static_cast<std::uint16_t>(report.finished ? 1 : 0),
+                      static_cast<std::uint16_t>(report.spent.has_value() ? 1 : 0)};
   const auto bytes = std::as_bytes(std::span(&packed, 1));
   return {bytes.begin(), bytes.end()};
 }
@@ -69,6 +73,7 @@ RankReport unpack(ConstBytes bytes) {
   if (packed.has_late != 0) report.late_loss = packed.late_loss;
   if (packed.has_evaluation != 0) report.evaluation = packed.evaluation;
   report.sent = packed.sent;
+  if (packed.has_spent != 0) report.spent = packed.spent;
   report.weights_hash = packed.weights_hash;
   return report;
 }

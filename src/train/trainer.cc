@@ -9,10 +9,13 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
+#include "tacit/core/text.h"
 #include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
 #include "tacit/train/schedule.h"
+#include "tacit/train/time_account.h"
+#include "tacit/world/agreement.h"
 #include "train/link_times.h"
 
 namespace tacit {
@@ -23,15 +26,18 @@ constexpr std::size_t kEvaluationBatch = 256;
 // A Worker over a Model and a flat optimiser, which must outlive it.
 class FlatWorker final : public ReplicaWorker {
  public:
-  FlatWorker(Process& process, Model& model, Optimizer& optimizer, std::uint64_t seed)
-      : ReplicaWorker(process, seed), model_(model), optimizer_(optimizer) {}
+  FlatWorker(Process& process, Model& model, Optimizer& optimizer, TimeAccount& times, std::uint64_t seed)
+      : ReplicaWorker(process, seed), model_(model), optimizer_(optimizer), times_(times) {}
 
   void set_lr(double lr) { lr_ = static_cast<float>(lr); }
 
   float lr() const override { return lr_; }
   FloatView params() override { return model_.params(); }
   FloatView gradient() override { return model_.gradient(); }
-  void apply(ConstFloatView g) override { optimizer_.step(g, lr_, model_.params()); }
+  void apply(ConstFloatView g) override {
+    const TimeAccount::Computation computation(times_);
+    optimizer_.step(g, lr_, model_.params());
+  }
   std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_.fresh(); }
   std::span<const Slice> tensors() const override { return model_.tensors(); }
   std::span<const std::size_t> rows() const override { return model_.rows(); }
@@ -40,6 +46,7 @@ class FlatWorker final : public ReplicaWorker {
  private:
   Model& model_;
   Optimizer& optimizer_;
+  TimeAccount& times_;
   float lr_ = 0;
 };
 
@@ -56,7 +63,8 @@ class RankTrainer {
         optimizer_(make_optimizer(options_.optimizer)),
         schedule_(make_schedule(job.options.schedule)),
         strategy_(make_strategy(job.strategies, options_.strategy, me.size(), options_.compress)),
-        worker_(me, *model_, *optimizer_, job.options.seed),
+        times_(me),
+        worker_(me, *model_, *optimizer_, times_, job.options.seed),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
         total_(total_steps(job.options, job.data.train.size(), me.size())),
@@ -66,6 +74,7 @@ class RankTrainer {
   }
 
   void run() {
+    if (!me_.time_spent()) agree(me_.control(), settings());  // simulated ranks are in one process
     if (!job_.options.compress.empty()) weigh_compression();
     strategy_->start(worker_);
     me_.control().barrier();  // the clock starts when all have the weights
@@ -83,6 +92,24 @@ class RankTrainer {
   }
 
  private:
+  // What makes ranks wait for each other in vain, or train different models, where they differ.
+  std::vector<Setting> settings() const {
+    const TrainOptions& o = job_.options;
+    return {{"strategy", o.strategy},
+            {"compress", o.compress},
+            {"optimizer", o.optimizer},
+            {"schedule", o.schedule},
+            {"batch", std::to_string(o.batch)},
+            {"lr", exact(o.lr)},
+            {"seed", std::to_string(o.seed)},
+            {"the number of steps", std::to_string(total_)},
+            {"evaluate_every", std::to_string(o.evaluate_every)},
+            {"target", o.target ? exact(*o.target) : ""},
+            {"the number of parameters", std::to_string(model_->params().size())},
+            {"the number of training samples", std::to_string(job_.data.train.size())},
+            {"the number of test samples", std::to_string(job_.data.test.size())}};
+  }
+
   void step(std::int64_t t, std::int64_t epoch, std::int64_t step_of_epoch) {
     const Seconds start = clock_.now();
     gather(job_.data.train, sampler_.indices(epoch, step_of_epoch, me_.rank()), batch_);
@@ -91,7 +118,7 @@ class RankTrainer {
     const double loss = model_->compute_gradient(batch_);
     require_finite(loss, "loss", t);
     const Seconds hidden = compute_from_head_start(t, clock_.now() - start);
-    strategy_->step(worker_);
+    exchange([&] { strategy_->step(worker_); });
     if (!report_.first_loss) report_.first_loss = loss;
     loss_sum_ += loss;
     ++unlogged_;
@@ -103,38 +130,48 @@ class RankTrainer {
   // Ends what is under way and an evaluation needs. That is training time; without the evaluation the next gradient
   // would have hidden it, so that it begins with this head start.
   void settle() {
-    const double communicated = spent_communicating();
+    const double communicated = virtual_spent().communicate;
+    const TimeAccount::Away before = times_.away();
     const Seconds start = clock_.now();
-    strategy_->settle(worker_);
-    head_start_ = {clock_.now() - start, spent_communicating() - communicated};
+    exchange([&] { strategy_->settle(worker_); });
+    const auto [exchanged, waited] = times_.away();
+    head_start_ = {clock_.now() - start,
+                   virtual_spent().communicate - communicated,
+                   {exchanged - before.exchanged, waited - before.waited}};
     count_time(start);
+  }
+  template <class Call>
+  void exchange(const Call& call) {
+    const TimeAccount::Exchange going_on(times_);
+    call();
   }
   // The gradient took so long, on machines where time passes by itself; simulated ones spend it here. Returns what of
   // the first was hidden behind the head start.
   Seconds compute_from_head_start(std::int64_t t, Seconds took) {
-    const auto [waited, communicated] = std::exchange(head_start_, {});
+    const auto [waited, communicated, away] = std::exchange(head_start_, {});
     const Seconds hidden = std::min(waited, took);
-    const double before = spent_computing();
+    if (const double share = waited > Seconds(0) ? hidden / waited : 0; share > 0)
+      times_.take_back({share * away.exchanged, share * away.waited});
+    const double before = virtual_spent().compute;
     me_.grant_head_start(waited - hidden);
     me_.spend_compute(t);
     // What was under way then was so while the gradient was computed: it counts once.
-    const double alone = std::max(0.0, waited.count() - (spent_computing() - before));
+    const double alone = std::max(0.0, waited.count() - (virtual_spent().compute - before));
     counted_twice_ += std::max(0.0, communicated - alone);
     return hidden;
   }
 
   void count_time(Seconds since) {
     report_.seconds += (clock_.now() - since).count();
-    report_.spent = me_.time_spent();
-    if (report_.spent) report_.spent->communicate -= counted_twice_;
+    report_.spent = times_.spent(Seconds(report_.seconds));
+    report_.spent->communicate -= counted_twice_;
   }
-  double spent_computing() const { return me_.time_spent().value_or(TimeSpent{}).compute; }
-  double spent_communicating() const { return me_.time_spent().value_or(TimeSpent{}).communicate; }
+  TimeSpent virtual_spent() const { return me_.virtual_time_spent().value_or(TimeSpent{}); }
 
   // Compares a compressed mean with a plain one on this link. Not part of what the run costs: it is counted apart and
   // the clock stands still.
   void weigh_compression() {
-    if (me_.size() == 1 || me_.time_spent()) return;  // in virtual time, control messages take none
+    if (me_.size() == 1 || me_.virtual_time()) return;  // in virtual time, control messages take none
     const LinkTimes times =
         time_compression(me_.control(), clock_, Compression::parse(job_.options.compress), *model_);
     if (me_.rank() != 0 || times.compressed <= times.plain) return;
@@ -172,8 +209,10 @@ class RankTrainer {
 
   void finish() {
     const Seconds start = clock_.now();
-    strategy_->finish(worker_);
-    worker_.average_buffers();
+    exchange([&] {
+      strategy_->finish(worker_);
+      worker_.average_buffers();
+    });
     count_time(start);
     report_.weights_hash = hash_bytes(bytes_of(ConstFloatView(model_->params())));
     count_traffic();
@@ -228,13 +267,15 @@ class RankTrainer {
   const std::unique_ptr<Optimizer> optimizer_;
   const std::unique_ptr<Schedule> schedule_;
   const std::unique_ptr<Strategy> strategy_;
+  TimeAccount times_;
   FlatWorker worker_;
   Sampler sampler_;
   const std::int64_t total_;
   EvaluationPlan plan_;
   struct HeadStart {
     Seconds waited{0};
-    double communicated = 0;
+    double communicated = 0;   // in virtual time
+    TimeAccount::Away away{};  // in real time
   };
   HeadStart head_start_;      // of the next gradient
   double counted_twice_ = 0;  // seconds, as communication and as computation
@@ -263,8 +304,8 @@ namespace {
 void add_times(std::span<const RankReport> reports, Summary& s) {
   RankTimes all;
   for (const RankReport& r : reports) {
-    if (!r.spent) return;
-    const RankTimes one = times_of(r, 0);
+    if (!r.spent) return s.ranks.clear();
+    const RankTimes& one = s.ranks.emplace_back(times_of(r));
     all.compute += one.compute;
     all.communicate += one.communicate;
     all.wait += one.wait;
@@ -277,10 +318,10 @@ void add_times(std::span<const RankReport> reports, Summary& s) {
 
 }  // namespace
 
-RankTimes times_of(const RankReport& report, int rank) {
+RankTimes times_of(const RankReport& report) {
   const TimeSpent spent = report.spent.value_or(TimeSpent{});
-  return {rank, spent.compute, spent.communicate,
-          std::max(0.0, report.seconds - spent.compute - spent.communicate)};
+  return {report.rank, spent.compute, spent.communicate,
+          std::max(0.0, report.seconds - spent.compute - spent.communicate), report.sent.wire()};
 }
 
 Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,

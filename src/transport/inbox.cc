@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "transport/wait_tally.h"
 
 namespace tacit {
 
@@ -23,7 +24,11 @@ class Receive final : public Operation {
   }
 
   Arrival wait() override {
-    inbox_.waiter_.wait(want_.peer, want_.tag, arrived_);
+    if (!arrived_.load()) {
+      Blocked blocked;
+      inbox_.waiter_.wait(want_.peer, want_.tag, arrived_);
+      blocked.under_way_since(message_->begun);
+    }
     if (message_->offer && !take_offer()) lose_offer();
     const Message& m = *message_;
     const bool in_place = m.landing.data() == want_.into.data();
@@ -111,6 +116,7 @@ void Inbox::place(const std::shared_ptr<Message>& message) {
   message->receiver = receive;
   if (receive != nullptr) {  // nothing throws from here on
     posted_.erase(found);
+    message->begun = RealClock().now();
     receive->message_ = message;
   } else {
     const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
@@ -146,6 +152,7 @@ bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, st
     receive = *found;
     posted_.erase(found);
     message->receiver = receive;
+    message->begun = RealClock().now();
     receive->message_ = message;
   }
   // Who drops the receive now waits for us: between_reads().

@@ -42,6 +42,8 @@ struct Message {
   std::unique_ptr<Offer>
       offer{};              // what to take it from, where it has not landed; whoever claimed it takes it
   std::uint64_t order = 0;  // guarded by the inbox: messages in the order in which they were announced
+  // When it was announced, on the machine's clock, where a receive waited for it then. Guarded by the inbox.
+  Seconds begun{0};
 
   // It came in where a receive wanted it, the receive was dropped, and there was no other memory for it: the transport
   // cannot end it, and says so.

@@ -42,6 +42,11 @@ using MakeComm = std::function<std::unique_ptr<Comm>(Endpoint& endpoint, Tasks& 
 // By Tacit's own collectives. Throws InvalidConfig where the options want those of the transport.
 MakeComm own_collectives(const WorldOptions& options, const std::string& world);
 
+// Compares WorldOptions::settings among ranks that have just met, then those of the options that decide how ranks talk.
+// Over plain messages: whether a world survives, and whose collectives it has, is what ranks may differ in. Throws
+// InvalidConfig on every rank, which has then left.
+void agree_on_options(Fabric& fabric, const WorldOptions& options);
+
 // This process as one rank, on a fabric that has met its peers.
 std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
                                                 MakeComm make_comm);

@@ -74,6 +74,24 @@ MakeComm own_collectives(const WorldOptions& options, const std::string& world) 
   };
 }
 
+void agree_on_options(Fabric& fabric, const WorldOptions& options) {
+  const auto text = [](bool yes) { return yes ? "true" : "false"; };
+  const std::vector<Setting> own{
+      {"WorldOptions::survive", text(options.survive)},
+      {"WorldOptions::native_collectives", text(options.native_collectives)},
+      {"WorldOptions::all_reduce", std::to_string(static_cast<int>(options.all_reduce))}};
+  try {
+    ThreadTasks tasks;
+    const auto plain =
+        make_endpoint_comm(fabric.endpoint(), tasks, Tag::Lane::kControl, AllReduce::kRecursiveDoubling);
+    agree(*plain, options.settings);
+    agree(*plain, own);
+  } catch (...) {
+    fabric.leave(failure(std::current_exception()));
+    throw;
+  }
+}
+
 std::unique_ptr<World::Impl> make_process_world(std::unique_ptr<Fabric> fabric, std::string name,
                                                 MakeComm make_comm) {
   return std::make_unique<ProcessWorld>(std::move(fabric), std::move(name), std::move(make_comm));

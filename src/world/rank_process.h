@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "transport/wait_tally.h"
 #include "world/backend.h"
 
 namespace tacit {
@@ -20,6 +21,7 @@ class RankProcess final : public Process {
   Comm& comm() override { return *comm_; }
   Comm& control() override { return *control_; }
   Tasks& tasks() override { return tasks_; }
+  Seconds waited() const override { return WaitTally::mine()->total(); }
 
  private:
   const int rank_;

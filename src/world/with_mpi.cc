@@ -10,11 +10,13 @@ namespace tacit {
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): one signature for all worlds
 World World::mpi(WorldOptions options) {
-  const bool native = std::exchange(options.native_collectives, false);
   options.survive = false;  // mpirun ends all ranks with the first that fails
-  MakeComm make_comm = own_collectives(options, "MPI");
+  WorldOptions own = options;
+  own.native_collectives = false;
+  MakeComm make_comm = own_collectives(own, "MPI");
   auto fabric = open_mpi({options.limits});
-  if (native)
+  agree_on_options(*fabric, options);
+  if (options.native_collectives)
     make_comm = [lanes = make_native_lanes(), limits = options.limits](Endpoint& endpoint, Tasks& tasks,
                                                                        Tag::Lane lane) {
       return make_native_comm(lanes, endpoint, tasks, lane, limits);

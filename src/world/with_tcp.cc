@@ -13,7 +13,9 @@ World World::tcp(TcpOptions tcp, WorldOptions options) {
   tcp.limits = options.limits;
   tcp.lost_after = options.lost_after;
   const std::string name = tcp.key ? "tcp+tls" : "tcp";
-  return World(make_process_world(open_tcp(std::move(tcp)), name, std::move(make_comm)));
+  auto fabric = open_tcp(std::move(tcp));
+  agree_on_options(*fabric, options);
+  return World(make_process_world(std::move(fabric), name, std::move(make_comm)));
 }
 
 }  // namespace tacit

@@ -18,6 +18,8 @@
 
 namespace tacit {
 
+class TaskTally;  // transport/wait_tally.h
+
 // What a rank that comes late to a sum does with its own vector x, of which something older is in the sum.
 enum class Late {
   kAdd,   // what x has moved by since the last sum, on top of the mean: x <- sum/S + (x - before)
@@ -120,6 +122,7 @@ class GroupSums {
   Board board_;      // what the trainer gave last
   Channel<Order> orders_;
   Channel<Reply> replies_;
+  const std::shared_ptr<TaskTally> tally_;  // of the background task
 
   // The background task's. The trainer looks at them between two sums, when it has had a reply and the task is idle.
   std::int64_t running_number_ = 0;  // the next sum to run

@@ -19,7 +19,7 @@ std::string nearest(std::string_view name, std::span<const std::string> known);
 // "unknown model 'cnm'; did you mean 'cnn'? Known: cnn, mlp"
 std::string unknown_name(std::string_view kind, std::string_view name, std::span<const std::string> known);
 
-// A number as a spec has it: read back, it is the same double.
+// A number as a spec has it, in the fewest digits that read back give the same double.
 std::string exact(double value);
 
 // A text that somebody else wrote, for a terminal, a log or JSON: one line of UTF-8, in which control characters, those

@@ -52,12 +52,13 @@ struct RankLost {
   std::string why;
 };
 
-// What a simulated rank did with its time of training, in seconds.
+// What a rank did with its time of training, in seconds: docs/worlds.md, docs/simulator.md.
 struct RankTimes {
   int rank = 0;
   double compute = 0;
-  double communicate = 0;  // waited while what it waited for was under way
-  double wait = 0;         // waited for peers that had nothing on the way yet
+  double communicate = 0;
+  double wait = 0;          // for peers that had nothing on the way yet
+  std::uint64_t bytes = 0;  // sent, with the transport's framing
 };
 
 struct Summary {
@@ -83,11 +84,13 @@ struct Summary {
   std::uint64_t seed = 0;
   std::string weights_hash;
   std::vector<RankLost> lost;  // ranks without which the run went on
-  // Of a simulated run. The times are means over ranks.
+  // Means over ranks; those of each follow.
   std::optional<double> compute_seconds;
   std::optional<double> communicate_seconds;
   std::optional<double> wait_seconds;
-  std::string trace_hash;
+  std::vector<RankTimes> ranks;
+  std::string advice;      // what might make such a run faster; empty: nothing to say
+  std::string trace_hash;  // of a simulated run
 };
 
 std::string to_json_line(const RunStarted& event);

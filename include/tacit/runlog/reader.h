@@ -12,7 +12,7 @@ struct RunRecord {
   RunStarted started;
   std::vector<StepsDone> steps;
   std::vector<Evaluated> evaluations;
-  std::vector<RankTimes> times;  // of a simulated run
+  std::vector<RankTimes> times;
   std::vector<RankLost> lost;
   std::optional<Summary> ended;  // absent where the run died
 };

@@ -28,7 +28,7 @@ struct RankReport {
   std::vector<Evaluated>
       evaluations;  // all; every rank has them, because any may be the one that reports. Not packed
   std::vector<RankLost> lost;      // what this rank noticed; for the rank that reports, and not packed
-  std::optional<TimeSpent> spent;  // in a simulated world, whose ranks are in one process: not packed
+  std::optional<TimeSpent> spent;  // of `seconds`
 };
 
 // For messages between ranks, which run the same build on the same byte order: always the same length.

@@ -73,7 +73,7 @@ bool all_equal(std::span<const RankReport> reports);
 Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,
                   const std::string& status);
 
-// What a simulated rank did with its time.
-RankTimes times_of(const RankReport& report, int rank);
+// What a rank did with its time.
+RankTimes times_of(const RankReport& report);
 
 }  // namespace tacit

@@ -7,21 +7,23 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
+#include "tacit/world/agreement.h"
 
 namespace tacit {
 
 struct Cluster;  // tacit/sim/cluster.h
 
-// What a trainer of a simulated rank did with its time, in seconds. The rest it waited.
+// What a trainer did with its time, in seconds. The rest it waited. docs/worlds.md says what counts as what.
 struct TimeSpent {
   double compute = 0;
-  double communicate = 0;  // waited while what it waited for was under way
+  double communicate = 0;
 };
 
 // One rank, as the body of World::run sees it.
@@ -44,7 +46,12 @@ class Process {
   // Around an evaluation, which all ranks enter together: it costs no virtual time, and no rank gets ahead by it.
   virtual void pause() {}
   virtual void resume() {}
-  virtual std::optional<TimeSpent> time_spent() const { return std::nullopt; }
+  // Virtual time only: what the trainer did with it so far.
+  virtual std::optional<TimeSpent> virtual_time_spent() const { return std::nullopt; }
+  bool virtual_time() const { return virtual_time_spent().has_value(); }
+  // Real time only: how long the calling task has been blocked, so far, while nothing of what it waited for was under
+  // way. What happens while MPI's own collectives run is not seen. tacit/train/time_account.h makes an account of it.
+  virtual Seconds waited() const { return Seconds(0); }
 };
 
 struct WorldOptions {
@@ -57,6 +64,9 @@ struct WorldOptions {
   // MPI it changes nothing, because mpirun ends all ranks with the first.
   bool survive = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
+  // What ranks that are processes must have been told alike; they compare it as soon as they have met. A world refuses to
+  // open where they differ: InvalidConfig on every rank (agree()).
+  std::vector<Setting> settings{};
 };
 
 // Which world to open; what is not set is decided by the environment.

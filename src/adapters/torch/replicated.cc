@@ -3,6 +3,7 @@
 
 #include "adapters/torch/flat_optimizer.h"
 #include "adapters/torch/inner_step.h"
+#include "adapters/torch/settings_of.h"
 #include "tacit/torch/flat_module.h"
 
 namespace tacit::torch {
@@ -44,6 +45,7 @@ class Replicated::Impl {
         inner_(optimizer, known_.find(strategy).sends, options.compress),
         worker_(process, flat_, optimizer, inner_, options.seed),
         strategy_(make_strategy(known_, strategy, process.size(), inner_.compress())) {
+    agree(process.control(), settings_of(module, optimizer, strategy, options));
     // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
     for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
     strategy_->start(worker_);

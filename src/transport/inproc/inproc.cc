@@ -17,6 +17,7 @@
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
+#include "transport/wait_tally.h"
 
 namespace tacit {
 namespace {
@@ -57,9 +58,12 @@ class InprocFabric::Hub {
   }
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
 
-  // Waits until done() or hopeless(), reporting stalls. Throws Timeout past the limit.
+  // Waits until done() or hopeless(), reporting stalls. Throws Timeout past the limit. A message is there at once:
+  // nothing is under way meanwhile.
   template <class Done>
   void wait(int rank, int peer, Tag tag, const Done& done) {
+    if (done()) return;
+    const Blocked blocked;
     const auto over = [&] { return done() || hopeless(rank, peer, tag); };
     Gate::Patience patience = patience_;
     wait_within(limits_, clock_, MessageWait{rank, peer, tag}, [&](Deadline deadline) {

@@ -30,6 +30,7 @@ void MpiCargo::granted(std::uint64_t number) {
   const auto found = shipments_.find(number);
   if (found == shipments_.end()) return;
   Shipment& shipment = *found->second;
+  shipment.begun = RealClock().now();
   for (std::size_t at = 0; at < shipment.data.size(); at += kPiece) {
     const ConstBytes piece = shipment.data.subspan(at, std::min(kPiece, shipment.data.size() - at));
     MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, shipment.peer, tag_of(number), comm_,

@@ -27,6 +27,7 @@ struct Shipment {
   ConstBytes data;                    // the sender's memory, or that of `kept`
   BufferPool::Buffer kept;            // a copy, once the sender has given the message up
   std::vector<MPI_Request> requests;  // not empty: under way
+  Seconds begun{0};                   // since then, on the machine's clock
   std::atomic<bool> done{false};      // data is free again
 };
 

@@ -11,6 +11,7 @@
 #include "transport/departure.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
+#include "transport/wait_tally.h"
 
 namespace tacit {
 namespace {
@@ -52,7 +53,11 @@ class MpiFabric::ShipmentOperation final : public Operation {
   ~ShipmentOperation() override { fabric_.give_up(*shipment_); }
 
   Arrival wait() override {
-    fabric_.wait(shipment_->peer, shipment_->tag, shipment_->done);
+    if (!shipment_->done.load()) {
+      Blocked blocked;
+      fabric_.wait(shipment_->peer, shipment_->tag, shipment_->done);
+      blocked.under_way_since(shipment_->begun);
+    }
     return {shipment_->peer, shipment_->tag, shipment_->data};
   }
   bool ready_by(Deadline deadline) override {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "transport/wait_tally.h"
 
 namespace tacit {
 
@@ -29,8 +30,12 @@ class Offers::SendOperation final : public Operation {
     offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, kNever);
     if (!made_->taken.load()) made_->valid.store(0);  // a peer that we have lost may come for it yet
   }
+  // Until the peer comes for it: reading it is quick beside that.
   Arrival wait() override {
-    offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
+    if (!made_->taken.load()) {
+      const Blocked blocked;
+      offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
+    }
     return {offers_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {

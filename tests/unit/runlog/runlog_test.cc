@@ -72,6 +72,8 @@ Summary some_summary() {
   e.messages = 77;
   e.seed = 42;
   e.weights_hash = "85944171f73967e8";
+  e.ranks = {{0, 0.5, 0.25, 0.5, 11}, {2, 1.25, 0, 0, kHuge}};
+  e.advice = "50 % of the time is waiting";
   return e;
 }
 

@@ -134,7 +134,7 @@ TEST(SimulatedWorld, TimeIsSpentOnComputingCommunicatingAndWaiting) {
     std::vector<std::byte> data(12'500'000);  // 0.1 s
     me.spend_compute(0);
     me.comm().exchange(1 - me.rank(), data, data);
-    const TimeSpent spent = me.time_spent().value();
+    const TimeSpent spent = me.virtual_time_spent().value();
     EXPECT_NEAR(spent.compute, me.rank() == 0 ? 1 : 3, 1e-9);
     EXPECT_NEAR(me.tasks().clock().now().count(), 3.1, 0.001);
     EXPECT_NEAR(spent.communicate, 0.1, 0.001);  // rank 0 waited for 2 s before
@@ -150,11 +150,11 @@ TEST(SimulatedWorld, WaitsForABackgroundExchangeAreCountedByWhatIsUnderWay) {
     me.spend_compute(0);
     me.comm().start([&](Comm& comm) { comm.exchange(1 - me.rank(), data, data); })->wait();
     EXPECT_NEAR(me.tasks().clock().now().count(), 3.1, 0.001);
-    EXPECT_NEAR(me.time_spent().value().communicate, 0.1, 0.001);  // rank 0 waited for 2 s before
+    EXPECT_NEAR(me.virtual_time_spent().value().communicate, 0.1, 0.001);  // rank 0 waited for 2 s before
     const auto hidden = me.comm().start([&](Comm& comm) { comm.exchange(1 - me.rank(), data, data); });
     me.spend_compute(1);
     hidden->wait();
-    EXPECT_NEAR(me.time_spent().value().communicate, 0.1, 0.001)
+    EXPECT_NEAR(me.virtual_time_spent().value().communicate, 0.1, 0.001)
         << "behind a gradient it takes nobody's time";
   });
 }
@@ -171,7 +171,7 @@ TEST(SimulatedWorld, AHeadStartShortensTheNextGradientAloneAndIsComputing) {
     EXPECT_NEAR(me.tasks().clock().now().count(), 0.75, 1e-9);
     me.spend_compute(2);
     EXPECT_NEAR(me.tasks().clock().now().count(), 1.75, 1e-9);
-    EXPECT_NEAR(me.time_spent().value().compute, 3, 1e-9);
+    EXPECT_NEAR(me.virtual_time_spent().value().compute, 3, 1e-9);
   });
 }
 

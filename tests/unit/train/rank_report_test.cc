@@ -20,6 +20,7 @@ RankReport full(int rank) {
   report.late_loss = 0.125 * rank;
   report.evaluation = Evaluated{7, 0.5, 0.75, 0.875, 2.0 + rank};
   report.sent = {11, 1U << 20U, 33};
+  report.spent = TimeSpent{0.5 + rank, 0.25};
   report.weights_hash = 0xFEDCBA9876543210ULL;
   return report;
 }
@@ -41,6 +42,11 @@ void expect_equal(const RankReport& a, const RankReport& b) {
     EXPECT_EQ(a.evaluation->seconds, b.evaluation->seconds);
   }
   EXPECT_EQ(a.sent, b.sent);
+  ASSERT_EQ(a.spent.has_value(), b.spent.has_value());
+  if (a.spent) {
+    EXPECT_EQ(a.spent->compute, b.spent->compute);
+    EXPECT_EQ(a.spent->communicate, b.spent->communicate);
+  }
   EXPECT_EQ(a.weights_hash, b.weights_hash);
 }
 

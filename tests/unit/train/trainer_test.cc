@@ -76,6 +76,32 @@ TEST(Trainer, LogsEveryRankAndEvaluatesOncePerEpoch) {
   EXPECT_EQ(r.summary.weights_hash.size(), 16U);
 }
 
+TEST(Trainer, ComputingExchangingAndWaitingAddUpToTheTimeOfEachRank) {
+  for (const int ranks : {1, 3})
+    for (const char* strategy : {"ssgd", "dc_s3gd", "wagma:group=1", "local:period=2"}) {
+      TrainOptions o = options(60);
+      o.strategy = strategy;
+      o.steps = 6;
+      o.evaluate_every = 1;  // dc_s3gd then waits before evaluations for what a gradient would have hidden
+      Outcome r;
+      run(r, ranks, o);
+      ASSERT_EQ(r.summary.ranks.size(), static_cast<std::size_t>(ranks)) << strategy;
+      std::uint64_t bytes = 0;
+      for (std::size_t i = 0; i < r.summary.ranks.size(); ++i) {
+        const RankTimes& each = r.summary.ranks[i];
+        EXPECT_EQ(each.rank, static_cast<int>(i));
+        EXPECT_GT(each.compute, 0);
+        EXPECT_GE(each.communicate, 0);
+        EXPECT_GE(each.wait, 0);
+        EXPECT_NEAR(each.compute + each.communicate + each.wait, r.reports[i].seconds, 1e-9);
+        if (ranks == 1) EXPECT_NEAR(each.wait, 0, 1e-9) << strategy;
+        bytes += each.bytes;
+      }
+      EXPECT_EQ(bytes, r.summary.bytes_wire);
+      EXPECT_GT(r.summary.compute_seconds.value_or(0), 0);
+    }
+}
+
 TEST(Trainer, StepsTakeThePlaceOfEpochsAndMayPassThem) {
   TrainOptions o = options(60);
   o.steps = 6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/signals.h"
+#include "world/signals.h"
 
 #include <signal.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 #include <chrono>
 #include <csignal>
 
-namespace tacit::cli {
+namespace tacit {
 namespace {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
@@ -72,4 +72,4 @@ SignalWatch::SignalWatch(World& world)
         if (StopSignals::asked()) world.interrupt();
       }) {}
 
-}  // namespace tacit::cli
+}  // namespace tacit

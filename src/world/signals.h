@@ -5,7 +5,7 @@
 
 #include "tacit/world/world.h"
 
-namespace tacit::cli {
+namespace tacit {
 
 // A pipe whose reader is gone and a limit on the size of files are errors of writing, and no end of the program.
 void make_writing_fail_without_signals();
@@ -34,4 +34,4 @@ class SignalWatch {
   std::jthread thread_;  // last: it begins when the signals are caught and ends before they are let go
 };
 
-}  // namespace tacit::cli
+}  // namespace tacit
