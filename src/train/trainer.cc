@@ -74,7 +74,7 @@ class RankTrainer {
   }
 
   void run() {
-    if (!me_.time_spent()) agree(me_.control(), settings());  // simulated ranks are in one process
+    if (!me_.virtual_time()) agree(me_.control(), settings());  // simulated ranks are in one process
     if (!job_.options.compress.empty()) weigh_compression();
     strategy_->start(worker_);
     me_.control().barrier();  // the clock starts when all have the weights
