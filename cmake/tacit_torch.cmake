@@ -22,7 +22,8 @@ add_library(tacit::libtorch ALIAS tacit_libtorch)
 tacit_library(torch
   SOURCES src/adapters/torch/flat_module.cc src/adapters/torch/flat_optimizer.cc
           src/adapters/torch/inner_step.cc src/adapters/torch/models.cc src/adapters/torch/nets.cc
-          src/adapters/torch/optimizer_name.cc src/adapters/torch/replicated.cc
+          src/adapters/torch/optimizer_name.cc src/adapters/torch/rank_sampler.cc src/adapters/torch/replicated.cc
+          src/adapters/torch/world_for.cc
   DEPS train strategies libtorch)
 # Torch's headers take a minute of compiling per file; parsed once they take seconds.
 target_precompile_headers(tacit_torch PRIVATE <torch/torch.h>)

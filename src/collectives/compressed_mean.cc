@@ -111,7 +111,7 @@ class CompressedMean::Impl {
                          std::to_string(tensor.from.offset) + " to " +
                          std::to_string(tensor.from.offset + tensor.from.count) +
                          ") has a value that is not finite, which " + how_.name +
-                         " cannot compress; lower --lr, warm it up with --schedule, or look at the data");
+                         " cannot compress; lower the learning rate, warm it up, or look at the data");
     };
     for (const auto& tensor : split_.small())
       require(momentum_.take(part(x, tensor.from), tensor.to, part(FloatView(small_), tensor.to)), tensor);
@@ -179,7 +179,8 @@ class CompressedMean::Impl {
     });
 
     if (!owner_->take(average_, {0, owned_.count}, step.rescale))
-      throw Diverged(comm.rank(), step.t, "the average of compressed gradients is not finite; lower --lr");
+      throw Diverged(comm.rank(), step.t,
+                     "the average of compressed gradients is not finite; lower the learning rate");
     messages_[ranks].write(*answers_, owner_->pending(), own_parts_,
                            Rng(rng.next(), 0, 0, Rng::Use::kRounding));
     const ConstBytes answer = messages_[ranks].bytes();

@@ -71,7 +71,7 @@ void MessageReader::finish() const {
 
 void MessageReader::refuse(const char* why) const {
   throw Mismatch("the compressed message from rank " + std::to_string(from_) + " " + why +
-                 "; do all ranks run the same build with the same model and --compress?");
+                 "; do all ranks run the same build with the same model and compressor?");
 }
 
 }  // namespace tacit

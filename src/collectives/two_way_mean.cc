@@ -111,7 +111,8 @@ class TwoWayMean::Impl {
     say_up(comm, speak, step, rng.next());
     if (anyone(step.workers)) spend(comm, effort_.decode);
     if (!server_->take(average_, {0, owned_.count}, 1))
-      throw Diverged(comm.rank(), step.t, "the average of compressed updates is not finite; lower --lr");
+      throw Diverged(comm.rank(), step.t,
+                     "the average of compressed updates is not finite; lower the learning rate");
     say_down(comm, speaks(step.servers, me, server_->pending(), average_), step, rng.next());
     if (anyone(step.servers)) spend(comm, effort_.decode);
     memory_.commit();
@@ -158,7 +159,7 @@ class TwoWayMean::Impl {
       throw Diverged(comm.rank(), t,
                      "the update of values " + std::to_string(from.offset) + " to " +
                          std::to_string(from.offset + from.count) + " is not finite, which " + name_ +
-                         " cannot compress; lower --lr, warm it up with --schedule, or look at the data");
+                         " cannot compress; lower the learning rate, warm it up, or look at the data");
     });
   }
 

@@ -21,7 +21,7 @@ void read_memory(Compression& c, OptionReader& options) {
   if (options.given("momentum") || dgc) c.momentum = momentum;
   if (options.given("momentum") && !dgc && !ef)
     throw InvalidConfig(c.name +
-                        ": momentum= belongs to ef and dgc; add one of them, or leave it to --optimizer");
+                        ": momentum= belongs to ef and dgc; add one of them, or leave it to the optimiser");
   if (ef && dgc) throw InvalidConfig(c.name + ": dgc keeps what was not sent as ef does; write one of them");
   if (ef && !c.maker.traits.contracts)
     throw InvalidConfig(c.name + ": ef feeds back errors, and those of " + c.text +

@@ -12,7 +12,7 @@ namespace tacit::wire {
 
 [[noreturn]] inline void refuse(const char* who, const std::string& why) {
   throw Mismatch(std::string(who) + ": a payload " + why +
-                 "; do all ranks run the same build with the same --compress?");
+                 "; do all ranks run the same build with the same compressor?");
 }
 
 inline void expect_bytes(const char* who, ConstBytes payload, std::size_t wanted) {

@@ -42,7 +42,7 @@ class CompSkip final : public Strategy {
 
   void compress(const Compression& how) override {
     if (s_.up || s_.down)
-      throw InvalidConfig(std::string(kName) + ": --compress " + how.text +
+      throw InvalidConfig(std::string(kName) + ": the compressor " + how.text +
                           " says what up= and down= say; leave one of them out");
     s_.up = how;
   }

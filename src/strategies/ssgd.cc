@@ -29,7 +29,7 @@ class Ssgd final : public Strategy {
   void compress(const Compression& how) override {
     if (servers_ > 0)
       throw InvalidConfig(
-          "ssgd: servers=" + std::to_string(servers_) + " does not take --compress " + how.text +
+          "ssgd: servers=" + std::to_string(servers_) + " does not take the compressor " + how.text +
           "; leave servers out, because a compressed mean is sharded over all workers anyway");
     how_ = how;
   }

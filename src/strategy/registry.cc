@@ -41,7 +41,7 @@ std::string why_not(const StrategyInfo& strategy, const Compression& how) {
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
   switch (sends) {
     case Sends::kNotCompressed:
-      return strategy + " has no compressed form; leave --compress out, or use ssgd, local or compskip";
+      return strategy + " has no compressed form; leave the compressor out, or use ssgd, local or compskip";
     case Sends::kGradients:
       return "";
     case Sends::kDifferences:
@@ -59,7 +59,7 @@ std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::stri
     if (compress.empty()) return strategy;
     const Compression how = Compression::parse(compress);
     if (const std::string reason = why_not(info, how); !reason.empty())
-      throw InvalidConfig(info.name + " does not take --compress " + how.text + ": " + reason);
+      throw InvalidConfig(info.name + " does not take the compressor " + how.text + ": " + reason);
     strategy->compress(how);
     return strategy;
   });

@@ -36,7 +36,7 @@ void refuse_two_momenta(const std::string& compress, const std::string& optimize
                         const std::optional<SgdSettings>& sgd) {
   if (compress.empty() || Compression::parse(compress).momentum.value_or(0) == 0) return;
   if (sgd && sgd->momentum == 0) return;
-  throw InvalidConfig("--compress " + compress +
+  throw InvalidConfig("the compressor " + compress +
                       " has a momentum, behind which stands SGD without one, and " + optimizer +
                       " is not that; use it, or write ef and no momentum=, which takes the momentum of SGD");
 }
