@@ -74,9 +74,9 @@ TEST_F(OwnProgram, TellsTheOtherProcessesWhyARankFailed) {
   EXPECT_EQ(launched("fail-on-one").code, 1);
   const Strings lines = lines_with("rank 1 has no data");
   ASSERT_EQ(lines.size(), 3U) << err();
-  EXPECT_EQ(lines[0].find("[0] own_program: rank 0 lost rank 1: rank 1 has no data"), 0U) << lines[0];
+  EXPECT_EQ(lines[0].find("[0] own_program: rank 0 lost rank 1: "), 0U) << lines[0];
   EXPECT_EQ(lines[1], "[1] own_program: rank 1 has no data");
-  EXPECT_EQ(lines[2].find("[2] own_program: rank 2 lost rank 1: rank 1 has no data"), 0U) << lines[2];
+  EXPECT_EQ(lines[2].find("[2] own_program: rank 2 lost rank 1: "), 0U) << lines[2];
 }
 
 TEST_F(OwnProgram, NamesARankThatDiedAndEndsWithThree) {

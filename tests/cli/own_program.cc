@@ -27,12 +27,12 @@ void wait_for_all(Process& me) {
   me.comm().mean(x);
 }
 
-// Until there is a file `go`: rank 0 looks for it, and the others wait for rank 0.
-void wait_for_go(Process& me) {
+// For ever. Until there is a file `go`, rank 0 looks for it and does not wait, and the others wait for rank 0.
+[[noreturn]] void wait_for_go(Process& me) {
   here(me);
   while (me.rank() == 0 && !std::filesystem::exists("go"))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  wait_for_all(me);
+  for (;;) wait_for_all(me);
 }
 
 [[noreturn]] void compute_for_ever(Process& me) {
@@ -40,7 +40,7 @@ void wait_for_go(Process& me) {
   for (volatile unsigned long n = 0;;) n = n + 1;
 }
 
-void step_for_ever(Process& me) {
+[[noreturn]] void step_for_ever(Process& me) {
   here(me);
   for (std::int64_t t = 0;; ++t) me.spend_compute(t);
 }
