@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/thrown.h"
 #include "tacit/transport/endpoint.h"
 #include "transport/membership.h"
 #include "transport/rank_list.h"
