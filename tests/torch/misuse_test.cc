@@ -210,6 +210,16 @@ TEST(ReplicatedMisuse, FinishLeftOutIsSaidOnStderr) {
   EXPECT_EQ(count(both, "without finish()"), 2U) << both;
 }
 
+// A rank that is still at work then finds the other one gone, or does not notice.
+TEST(ReplicatedMisuse, FinishLeftOutEndsEveryStrategyAllTheSame) {
+  ::testing::internal::CaptureStderr();
+  for (const std::string& strategy : builtin_strategies().names()) try {
+      World::threads(2).run([&](Process& me) { Trainee(me, strategy).steps(3); });
+    } catch (const PeerLost&) {
+    }
+  EXPECT_GT(count(::testing::internal::GetCapturedStderr(), "without finish()"), 0U);
+}
+
 TEST(ReplicatedMisuse, AnErrorOfTheLoopIsNotCalledAFinishThatIsMissing) {
   ::testing::internal::CaptureStderr();
   for (const std::string& strategy : builtin_strategies().names()) {
