@@ -1,4 +1,4 @@
-# Shared by scripts/demo and scripts/test: finds the repository, installs what is missing, builds.
+# Shared by scripts: finds the repository, installs what is missing, builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

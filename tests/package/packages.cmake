@@ -50,7 +50,7 @@ if(COMPONENTS MATCHES torch)
   endif()
   # Without it the program says what to install.
   file(GLOB alone ${WORK}/each/tacit_*/usr/bin/tacit)
-  execute_process(COMMAND ${alone} train --model cnn --steps 1
+  execute_process(COMMAND ${alone} train --model cnn --data synthetic --steps 1
                   RESULT_VARIABLE code ERROR_VARIABLE said)
   if(NOT code EQUAL 2 OR NOT said MATCHES "install tacit-torch")
     message(FATAL_ERROR "Without its module for LibTorch the program ended with ${code} and: ${said}")

@@ -13,6 +13,7 @@ if(SHLIBDEPS)
   include(${SOURCE}/packages.cmake)
   set(prefix ${WORK}/unpacked/usr)
 endif()
+file(CREATE_LINK ${prefix} ${WORK}/used SYMBOLIC)  # for other tests
 
 run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
     -DCOMPONENTS=${COMPONENTS})
