@@ -46,9 +46,9 @@ inline std::vector<float> weights_of(const ::torch::nn::Module& module) {
 }
 
 // One rank's program, around which a test builds its loop.
-struct Trainee {
-  explicit Trainee(Process& process, const std::string& strategy = "ssgd",
-                   const torch::Replicated::Options& options = {}, bool norm = false)
+struct RankLoop {
+  explicit RankLoop(Process& process, const std::string& strategy = "ssgd",
+                    const torch::Replicated::Options& options = {}, bool norm = false)
       : me(process),
         net(fixed_net(norm)),
         optimizer(net->parameters(), ::torch::optim::SGDOptions(0.1).momentum(0.9)),
@@ -78,13 +78,13 @@ struct Trainee {
 
 // Every rank's weights after `body`.
 inline std::vector<std::vector<float>> weights_after(int ranks,
-                                                     const std::function<void(Process&, Trainee&)>& body,
+                                                     const std::function<void(Process&, RankLoop&)>& body,
                                                      const std::string& strategy = "ssgd",
                                                      const torch::Replicated::Options& options = {},
                                                      bool norm = false) {
   std::vector<std::vector<float>> all(static_cast<std::size_t>(ranks));
   World::threads(ranks).run([&](Process& me) {
-    Trainee t(me, strategy, options, norm);
+    RankLoop t(me, strategy, options, norm);
     body(me, t);
     all[static_cast<std::size_t>(me.rank())] = weights_of(*t.net);
   });

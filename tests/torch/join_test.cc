@@ -11,8 +11,8 @@ namespace {
 using test::expect_parts;
 using test::fixed_net;
 using test::loss_on;
+using test::RankLoop;
 using test::refusal;
-using test::Trainee;
 using test::weights_after;
 using test::weights_of;
 
@@ -42,7 +42,7 @@ std::vector<float> by_hand(bool by_samples) {
 TEST(Join, AStepIsTheMeanOverTheRanksThatHaveBatches) {
   for (const bool by_samples : {false, true}) {
     const auto ranks = weights_after(kRanks,
-                                     [&](Process& me, Trainee& t) {
+                                     [&](Process& me, RankLoop& t) {
                                        const int rows = by_samples ? me.rank() + 2 : 8;
                                        for (int step = 0; step < batches_of(me.rank()); ++step) {
                                          t.backward(step, me.rank() * 8, me.rank() * 8 + rows);
@@ -65,7 +65,7 @@ TEST(Join, EveryStrategyEndsWithEqualWeightsAfterUnevenSteps) {
   for (const std::string& strategy : builtin_strategies().names()) {
     const auto ranks = weights_after(
         kRanks,
-        [](Process& me, Trainee& t) {
+        [](Process& me, RankLoop& t) {
           for (int epoch = 0; epoch < 2; ++epoch) {
             t.steps(3 * me.rank(), 10 * epoch);  // none at all on rank 0
             t.sync->join();
@@ -86,7 +86,7 @@ TEST(Join, EvenStepsAreThoseOfARunWithoutIt) {
   for (const char* strategy : {"ssgd", "local:period=3", "compskip", "dc_s3gd", "ssd:warmup=2"}) {
     const auto run = [&](bool uneven) {
       return weights_after(kRanks,
-                           [](Process&, Trainee& t) {
+                           [](Process&, RankLoop& t) {
                              t.steps(5);
                              t.sync->finish();
                            },
@@ -99,7 +99,7 @@ TEST(Join, EvenStepsAreThoseOfARunWithoutIt) {
 TEST(Join, ThoseThatHaveJoinedTakePartInEvaluationsAndCountInNoFigure) {
   for (const char* strategy : {"ssgd", "local:period=4", "ssd:warmup=1"})
     World::threads(kRanks).run([&](Process& me) {
-      Trainee t(me, strategy, {.uneven = true});
+      RankLoop t(me, strategy, {.uneven = true});
       t.steps(1 + me.rank());
       if (me.rank() > 0) {
         if (me.rank() == 1) t.steps(1, 2);
@@ -115,7 +115,7 @@ TEST(Join, ThoseThatHaveJoinedTakePartInEvaluationsAndCountInNoFigure) {
 TEST(Join, RanksThatDoDifferentThingsAreNamed) {
   expect_parts(refusal<Mismatch>([] {
                  World::threads(2).run([](Process& me) {
-                   Trainee t(me, "ssgd", {.uneven = true});
+                   RankLoop t(me, "ssgd", {.uneven = true});
                    t.backward(0);
                    if (me.rank() == 0) t.sync->step();
                    if (me.rank() == 1) const auto point = t.sync->evaluation();
@@ -124,7 +124,7 @@ TEST(Join, RanksThatDoDifferentThingsAreNamed) {
                {"rank 0 calls step() and rank 1 evaluation()"});
   expect_parts(refusal([] {
                  World::threads(2).run([](Process& me) {
-                   Trainee t(me, "ssgd", {.uneven = me.rank() == 0});
+                   RankLoop t(me, "ssgd", {.uneven = me.rank() == 0});
                    t.steps(1);
                  });
                }),
@@ -134,7 +134,7 @@ TEST(Join, RanksThatDoDifferentThingsAreNamed) {
 TEST(Join, AScheduleThatRunsByBatchIsNoticed) {
   expect_parts(refusal<Mismatch>([] {
                  World::threads(2).run([](Process& me) {
-                   Trainee t(me, "ssgd", {.uneven = true});
+                   RankLoop t(me, "ssgd", {.uneven = true});
                    ::torch::optim::StepLR schedule(t.optimizer, 1, 0.5);
                    for (int epoch = 0; epoch < 2; ++epoch) {
                      for (int step = 0; step < 1 + me.rank(); ++step) {
@@ -150,7 +150,7 @@ TEST(Join, AScheduleThatRunsByBatchIsNoticed) {
 }
 
 TEST(Join, WantsTheOption) {
-  expect_parts(refusal([] { World::threads(2).run([](Process& me) { Trainee(me).sync->join(); }); }),
+  expect_parts(refusal([] { World::threads(2).run([](Process& me) { RankLoop(me).sync->join(); }); }),
                {"join() without Options::uneven"});
 }
 

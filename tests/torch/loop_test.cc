@@ -14,7 +14,7 @@ using test::alone;
 using test::fixed_net;
 using test::kRows;
 using test::loss_on;
-using test::Trainee;
+using test::RankLoop;
 using test::weights_after;
 using test::weights_of;
 using Weights = std::vector<float>;
@@ -56,7 +56,7 @@ TEST(ReplicatedLoop, ClipsTheMeanAndNotItsParts) {
   World::threads(3).run([&](Process& me) { by_hook[static_cast<std::size_t>(me.rank())] = hooked(me); });
   expect_near(by_hook, alone_and_clipped());
 
-  const auto by_hand = weights_after(3, [](Process&, Trainee& t) {
+  const auto by_hand = weights_after(3, [](Process&, RankLoop& t) {
     for (int step = 0; step < kSteps; ++step) {
       t.backward(step);
       t.sync->exchange();
@@ -73,7 +73,7 @@ TEST(ReplicatedLoop, AccumulatesMicroBatchesIntoTheMeanOfAll) {
   enum class Manner { kZeroGrad, kNoZeroGrad, kAllAccumulated };
   for (const Manner manner : {Manner::kZeroGrad, Manner::kNoZeroGrad, Manner::kAllAccumulated})
     expect_near(weights_after(2,
-                              [&](Process& me, Trainee& t) {
+                              [&](Process& me, RankLoop& t) {
                                 for (int step = 0; step < kSteps; ++step) {
                                   t.optimizer.zero_grad();
                                   for (int k = 0; k < 3; ++k) {
@@ -93,7 +93,7 @@ TEST(ReplicatedLoop, WeighsUnequalBatchesByTheirSamples) {
   const Weights expected = alone(kSteps, [](auto& optimizer) { optimizer.step(); });
   const int ends[] = {0, 5, 5, kRows};  // rank 1 has no rows at all: its mean over nothing is not a number
   expect_near(weights_after(3,
-                            [&](Process& me, Trainee& t) {
+                            [&](Process& me, RankLoop& t) {
                               const int from = ends[me.rank()];
                               const int to = ends[me.rank() + 1];
                               for (int step = 0; step < kSteps; ++step) {
@@ -105,7 +105,7 @@ TEST(ReplicatedLoop, WeighsUnequalBatchesByTheirSamples) {
               expected);
   // And micro-batches of different sizes.
   expect_near(weights_after(2,
-                            [&](Process& me, Trainee& t) {
+                            [&](Process& me, RankLoop& t) {
                               const int cut[] = {0, 3, 10, 14, kRows};
                               for (int step = 0; step < kSteps; ++step)
                                 for (int k = 0; k < 2; ++k) {
@@ -137,7 +137,7 @@ TEST(ReplicatedLoop, TrainsOnFromLoadedWeights) {
   const auto body = [&](bool early) {
     return weights_after(
         2,
-        [&](Process&, Trainee& t) {
+        [&](Process&, RankLoop& t) {
           if (!early) {
             t.steps(2, 10);  // memory that the load drops
             t.optimizer.state().clear();
@@ -162,7 +162,7 @@ TEST(ReplicatedLoop, ToTheTypeItHasChangesNothing) {
   const auto run = [](bool convert) {
     return weights_after(
         2,
-        [&](Process&, Trainee& t) {
+        [&](Process&, RankLoop& t) {
           t.steps(1);
           if (convert) t.net->to(::torch::kFloat32);  // makes a float of num_batches_tracked, too
           if (convert) t.net->to(::torch::kCPU);
@@ -176,7 +176,7 @@ TEST(ReplicatedLoop, ToTheTypeItHasChangesNothing) {
 
 TEST(ReplicatedLoop, ZeroGradMayDropTheGradientsOrFillThem) {
   const auto run = [](bool drop) {
-    return weights_after(2, [&](Process& me, Trainee& t) {
+    return weights_after(2, [&](Process& me, RankLoop& t) {
       for (int step = 0; step < kSteps; ++step) {
         t.net->zero_grad(drop);
         loss_on(t.net, step, me.rank() * 12, me.rank() * 12 + 12).backward();
@@ -273,8 +273,8 @@ TEST(ReplicatedLoop, SharedUnusedAndSometimesUsedParametersTrainAsOnOneWorker) {
 TEST(ReplicatedLoop, TwoModulesTrainInTurns) {
   const auto run = [](const char* first, const char* second) {
     World::threads(2).run([&](Process& me) {
-      Trainee a(me, first);
-      Trainee b(me, second);
+      RankLoop a(me, first);
+      RankLoop b(me, second);
       for (int step = 0; step < 4; ++step) {
         a.steps(1, step);
         b.steps(1, step + 7);
@@ -294,7 +294,7 @@ TEST(ReplicatedLoop, AnotherOneForTheSameModuleComesAfterFinish) {
   for (const std::string& strategy : builtin_strategies().names()) {
     const auto ranks = weights_after(
         2,
-        [&](Process& me, Trainee& t) {
+        [&](Process& me, RankLoop& t) {
           t.steps(2);
           t.sync->finish();
           t.net->parameters()[0].set_requires_grad(false);
@@ -309,7 +309,7 @@ TEST(ReplicatedLoop, AnotherOneForTheSameModuleComesAfterFinish) {
 
 TEST(ReplicatedLoop, FiguresAreSummedOverRanks) {
   World::threads(3).run([](Process& me) {
-    Trainee t(me);
+    RankLoop t(me);
     EXPECT_EQ(t.sync->mean(me.rank() + 0.5), 1.5);
     EXPECT_EQ(t.sync->account().steps, 0);
     t.steps(2);

@@ -12,9 +12,9 @@ namespace {
 
 using test::expect_parts;
 using test::fixed_net;
+using test::RankLoop;
 using test::refusal;
-using test::Trainee;
-using Body = std::function<void(Process&, Trainee&)>;
+using Body = std::function<void(Process&, RankLoop&)>;
 namespace nn = ::torch::nn;
 
 // The error that ends the ranks.
@@ -23,7 +23,7 @@ std::string error_of(const std::string& strategy, const Body& body, const Replic
                      bool norm = false) {
   return refusal<E>([&] {
     World::threads(2).run([&](Process& me) {
-      Trainee t(me, strategy, options, norm);
+      RankLoop t(me, strategy, options, norm);
       body(me, t);
     });
   });
@@ -43,7 +43,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(ReplicatedMisuse, AnotherTypeIsRefusedByName) {
   expect_parts(error_of("ssgd",
-                        [](Process&, Trainee& t) {
+                        [](Process&, RankLoop& t) {
                           t.steps(1);
                           t.net->to(::torch::kFloat64);
                           t.sync->step();
@@ -51,7 +51,7 @@ TEST(ReplicatedMisuse, AnotherTypeIsRefusedByName) {
                {"'0.weight'", "double", ".to(torch::kFloat32)"});
   expect_parts(error_of(
                    "ssgd",
-                   [](Process&, Trainee& t) {
+                   [](Process&, RankLoop& t) {
                      t.net[1]->to(::torch::kFloat64);  // statistics
                      t.sync->step();
                    },
@@ -61,7 +61,7 @@ TEST(ReplicatedMisuse, AnotherTypeIsRefusedByName) {
 
 TEST(ReplicatedMisuse, AnotherShapeIsRefusedByName) {
   expect_parts(error_of("ssgd",
-                        [](Process&, Trainee& t) {
+                        [](Process&, RankLoop& t) {
                           t.net->parameters()[2].set_data(::torch::zeros({3, 9}));
                           t.sync->step();
                         }),
@@ -69,7 +69,7 @@ TEST(ReplicatedMisuse, AnotherShapeIsRefusedByName) {
 }
 
 TEST(ReplicatedMisuse, LayersThatAreFrozenUnfrozenAddedOrReplacedLaterAreRefusedByName) {
-  const auto freeze = [](Process&, Trainee& t) {
+  const auto freeze = [](Process&, RankLoop& t) {
     t.steps(1);
     t.net->parameters()[0].set_requires_grad(false);
     t.backward(1);
@@ -88,7 +88,7 @@ TEST(ReplicatedMisuse, LayersThatAreFrozenUnfrozenAddedOrReplacedLaterAreRefused
                }),
                {"'0.weight' was unfrozen", "make another"});
   expect_parts(error_of("ssgd",
-                        [](Process&, Trainee& t) {
+                        [](Process&, RankLoop& t) {
                           t.net->push_back(nn::Linear(3, 3));
                           t.sync->step();
                         }),
@@ -98,14 +98,14 @@ TEST(ReplicatedMisuse, LayersThatAreFrozenUnfrozenAddedOrReplacedLaterAreRefused
 TEST(ReplicatedMisuse, OptimizerStepLeftInIsNoticed) {
   for (const std::string& strategy : builtin_strategies().names()) {
     expect_parts(error_of(strategy,
-                          [](Process&, Trainee& t) {
+                          [](Process&, RankLoop& t) {
                             t.backward(0);
                             t.optimizer.step();
                             t.sync->step();
                           }),
                  {"step() found weights of '", "optimizer.step()", "Options::weights_may_change"});
     expect_parts(error_of(strategy,
-                          [](Process&, Trainee& t) {
+                          [](Process&, RankLoop& t) {
                             t.steps(1);
                             t.optimizer.step();
                             t.sync->finish();
@@ -115,7 +115,7 @@ TEST(ReplicatedMisuse, OptimizerStepLeftInIsNoticed) {
 }
 
 TEST(ReplicatedMisuse, WeightsMayChangeWhereTheLoopSaysSo) {
-  const auto clamp = [](Process&, Trainee& t) {
+  const auto clamp = [](Process&, RankLoop& t) {
     for (int step = 0; step < 3; ++step) {
       t.steps(1, step);
       const ::torch::NoGradGuard no_grad;
@@ -142,19 +142,19 @@ void load_zeros(nn::Sequential& net) {
 }
 
 TEST(ReplicatedMisuse, WeightsLoadedOnOneRankAloneAreNoticed) {
-  const auto body = [](Process& me, Trainee& t) {
+  const auto body = [](Process& me, RankLoop& t) {
     if (me.rank() == 1) load_zeros(t.net);
     t.steps(2);
   };
   expect_parts(
       error_of<Mismatch>("ssgd",
-                         [&](Process& me, Trainee& t) {
+                         [&](Process& me, RankLoop& t) {
                            body(me, t);
                            t.sync->finish();
                          }),
       {"finish() found that the weights of rank 1 differ from those of rank 0", "on some ranks only"});
   expect_parts(error_of<Mismatch>("ssgd",
-                                  [&](Process& me, Trainee& t) {
+                                  [&](Process& me, RankLoop& t) {
                                     body(me, t);
                                     const auto point = t.sync->evaluation();
                                   }),
@@ -164,7 +164,7 @@ TEST(ReplicatedMisuse, WeightsLoadedOnOneRankAloneAreNoticed) {
 TEST(ReplicatedMisuse, AStrategyWithWeightsOfItsOwnRefusesALaterLoad) {
   for (const char* strategy : {"ssd:warmup=0", "dc_s3gd"})
     expect_parts(error_of(strategy,
-                          [](Process&, Trainee& t) {
+                          [](Process&, RankLoop& t) {
                             t.steps(1);
                             load_zeros(t.net);
                             t.steps(1, 1);
@@ -183,7 +183,7 @@ TEST(ReplicatedMisuse, NothingButEvaluationAndFiguresComesAfterFinish) {
   };
   for (const std::string& strategy : builtin_strategies().names())
     World::threads(2).run([&](Process& me) {
-      Trainee t(me, strategy);
+      RankLoop t(me, strategy);
       t.steps(2);
       t.sync->finish();
       const auto end = test::weights_of(*t.net);
@@ -201,19 +201,29 @@ TEST(ReplicatedMisuse, NothingButEvaluationAndFiguresComesAfterFinish) {
 TEST(ReplicatedMisuse, FinishLeftOutIsSaidOnStderr) {
   for (const std::string& strategy : builtin_strategies().names()) {
     const std::string said = stderr_of(1, [&](Process& me) {
-      Trainee t(me, strategy);
+      RankLoop t(me, strategy);
       t.steps(2);
     });
     expect_parts(said, {"tacit: rank 0: Replicated ended without finish()", "on every rank"});
   }
-  const std::string both = stderr_of(2, [&](Process& me) { Trainee(me).steps(2); });
+  const std::string both = stderr_of(2, [&](Process& me) { RankLoop(me).steps(2); });
   EXPECT_EQ(count(both, "without finish()"), 2U) << both;
+}
+
+// A rank that is still at work then finds the other one gone, or does not notice.
+TEST(ReplicatedMisuse, FinishLeftOutEndsEveryStrategyAllTheSame) {
+  ::testing::internal::CaptureStderr();
+  for (const std::string& strategy : builtin_strategies().names()) try {
+      World::threads(2).run([&](Process& me) { RankLoop(me, strategy).steps(3); });
+    } catch (const PeerLost&) {
+    }
+  EXPECT_GT(count(::testing::internal::GetCapturedStderr(), "without finish()"), 0U);
 }
 
 TEST(ReplicatedMisuse, AnErrorOfTheLoopIsNotCalledAFinishThatIsMissing) {
   ::testing::internal::CaptureStderr();
   for (const std::string& strategy : builtin_strategies().names()) {
-    const auto loop = [](Process& me, Trainee& t) {
+    const auto loop = [](Process& me, RankLoop& t) {
       t.steps(2);
       if (me.rank() == 1) throw std::runtime_error("no more disk");
       t.steps(2, 2);
@@ -221,7 +231,7 @@ TEST(ReplicatedMisuse, AnErrorOfTheLoopIsNotCalledAFinishThatIsMissing) {
     };
     const auto run = [&] {
       World::threads(2).run([&](Process& me) {
-        Trainee t(me, strategy);
+        RankLoop t(me, strategy);
         loop(me, t);
       });
     };
@@ -232,7 +242,7 @@ TEST(ReplicatedMisuse, AnErrorOfTheLoopIsNotCalledAFinishThatIsMissing) {
 
 TEST(ReplicatedMisuse, StepsUnderAnEvaluationAreRefused) {
   World::threads(2).run([](Process& me) {
-    Trainee t(me, "local:period=3");
+    RankLoop t(me, "local:period=3");
     t.steps(1);
     auto point = t.sync->evaluation();
     t.backward(1);
@@ -249,7 +259,7 @@ TEST(ReplicatedMisuse, StepsUnderAnEvaluationAreRefused) {
 
 TEST(ReplicatedMisuse, ExchangeAndApplyComeInTurns) {
   World::threads(2).run([](Process& me) {
-    Trainee t(me);
+    RankLoop t(me);
     t.backward(0);
     expect_parts(refusal([&] { t.sync->apply(); }), {"apply() without exchange()"});
     t.sync->exchange();
@@ -268,34 +278,34 @@ TEST(ReplicatedMisuse, WhatAStrategyCannotDoIsRefusedByItsName) {
     const StrategyInfo& info = builtin_strategies().find(strategy);
     if (!info.applies_last)
       expect_parts(error_of(strategy,
-                            [](Process&, Trainee& t) {
+                            [](Process&, RankLoop& t) {
                               t.backward(0);
                               t.sync->exchange();
                             }),
                    {strategy + ": exchange()", "before_apply"});
     if (info.sends != Sends::kGradients)
       expect_parts(error_of(strategy,
-                            [](Process&, Trainee& t) {
+                            [](Process&, RankLoop& t) {
                               t.backward(0);
                               t.sync->step(3);
                             }),
                    {strategy + ": step()", "samples", "ssgd"});
   }
-  expect_parts(error_of("ssd:delay=2", [](Process&, Trainee&) {}, {.before_apply = [] {}}),
+  expect_parts(error_of("ssd:delay=2", [](Process&, RankLoop&) {}, {.before_apply = [] {}}),
                {"before_apply", "ssd:delay=2", "servers"});
 }
 
 TEST(ReplicatedMisuse, SamplesAreGivenWithAllBatchesOfAStepOrWithNone) {
   expect_parts(error_of("ssgd",
-                        [](Process&, Trainee& t) {
+                        [](Process&, RankLoop& t) {
                           t.backward(0);
                           t.sync->accumulate();
                           t.sync->step(3);
                         }),
                {"samples", "accumulate()"});
-  expect_parts(error_of("ssgd", [](Process&, Trainee& t) { t.sync->step(-1); }), {"-1 samples"});
+  expect_parts(error_of("ssgd", [](Process&, RankLoop& t) { t.sync->step(-1); }), {"-1 samples"});
   expect_parts(error_of<Mismatch>("ssgd",
-                                  [](Process& me, Trainee& t) {
+                                  [](Process& me, RankLoop& t) {
                                     t.backward(0);
                                     me.rank() == 0 ? t.sync->step() : t.sync->step(3);
                                   }),
@@ -329,7 +339,7 @@ TEST(ReplicatedMisuse, ParametersOutsideOfTheModuleAreRefused) {
 
 TEST(ReplicatedMisuse, RatesThatDifferBetweenRanksAreNamed) {
   expect_parts(error_of<Mismatch>("ssgd",
-                                  [](Process& me, Trainee& t) {
+                                  [](Process& me, RankLoop& t) {
                                     if (me.rank() == 1)
                                       for (auto& group : t.optimizer.param_groups())
                                         group.options().set_lr(0.25);
@@ -341,7 +351,7 @@ TEST(ReplicatedMisuse, RatesThatDifferBetweenRanksAreNamed) {
 TEST(ReplicatedMisuse, TheSameBatchesOnEveryRankAreWarnedOfOnce) {
   const auto train = [](bool same) {
     return stderr_of(3, [&](Process& me) {
-      Trainee t(me);
+      RankLoop t(me);
       for (int step = 0; step < 3; ++step) {
         same ? t.backward(step, 0, 8) : t.backward(step);
         t.sync->step();
@@ -365,11 +375,11 @@ TEST(ReplicatedMisuse, NoErrorNamesAnOptionOfTheProgram) {
                                                        {"local", "topk,dgc"},
                                                        {"ssgd", "onebitt"}};
   for (const auto& [strategy, compress] : pairs) {
-    const std::string why = error_of(strategy, [](Process&, Trainee&) {}, {.compress = compress});
+    const std::string why = error_of(strategy, [](Process&, RankLoop&) {}, {.compress = compress});
     EXPECT_EQ(why.find("--"), std::string::npos) << why;
   }
   for (const char* strategy : {"ssgd", "compskip"}) {
-    const auto not_finite = [](Process&, Trainee& t) {
+    const auto not_finite = [](Process&, RankLoop& t) {
       t.backward(0);
       t.net->parameters()[0].mutable_grad().fill_(std::numeric_limits<float>::quiet_NaN());
       t.sync->step();
