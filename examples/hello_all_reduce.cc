@@ -4,11 +4,10 @@
 #include <cstdio>
 #include <vector>
 
-#include "tacit/world/world.h"
+#include "tacit/main.h"
 
 int main(int argc, char** argv) {
-  tacit::World world = tacit::World::from_environment(argc, argv);
-  world.run([](tacit::Process& me) {
+  return tacit::main(argc, argv, [](tacit::Process& me) {
     std::vector<float> x(1000, static_cast<float>(me.rank()));
     me.comm().mean(x);
     if (me.rank() == 0)

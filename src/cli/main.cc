@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program. Exit codes: 0 done, 1 failed, 2 the user must change something, 3 a peer was lost, 130
-// interrupted.
+// The program. Its exit codes are those of tacit/core/exit_code.h.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -10,15 +9,12 @@
 
 #include "cli/commands.h"
 #include "cli/print_or_drop.h"
-#include "tacit/core/error.h"
+#include "tacit/core/exit_code.h"
 #include "tacit/core/text.h"
 
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kBadInput = 2;
-constexpr int kPeerLost = 3;
-constexpr int kInterrupted = 130;
+using tacit::ExitCode;
 
 int complain(const std::string& what, int code) {
   tacit::cli::print_or_drop(stderr, "tacit: {}\n", what);
@@ -62,12 +58,12 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   std::vector<std::string> extras;
   for (const std::string& extra : app.remaining(true)) extras.push_back(extra);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
-    return complain(explain_extra(app, extras.front()), kBadInput);
+    return complain(explain_extra(app, extras.front()), ExitCode::kBadInput);
   if (innermost(app).get_parent() == nullptr && !extras.empty())
-    return complain(explain_extra(app, extras.front()), kBadInput);
+    return complain(explain_extra(app, extras.front()), ExitCode::kBadInput);
   return complain(std::string(error.what()) + "; see tacit " +
                       (&innermost(app) == &app ? "" : innermost(app).get_name() + " ") + "--help",
-                  kBadInput);
+                  ExitCode::kBadInput);
 }
 
 // What `launch` starts is not for this program to parse: takes everything after `--` off the line.
@@ -83,7 +79,7 @@ int run(tacit::cli::Action& action) {
   try {
     const int code = action();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return complain("cannot write the result to standard output; is the disk full?", kFailed);
+      return complain("cannot write the result to standard output; is the disk full?", ExitCode::kFailed);
     return code;
   } catch (...) {
     return tacit::cli::complain(std::current_exception());
@@ -93,17 +89,8 @@ int run(tacit::cli::Action& action) {
 }  // namespace
 
 int tacit::cli::complain(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const InvalidConfig& e) {
-    return ::complain(e.what(), kBadInput);
-  } catch (const PeerLost& e) {
-    return ::complain(e.what(), kPeerLost);
-  } catch (const Interrupted&) {
-    return ::complain("interrupted", kInterrupted);
-  } catch (const std::exception& e) {
-    return ::complain(e.what(), kFailed);
-  }
+  const LastWords words = last_words(error);
+  return ::complain(words.line, words.code);
 }
 
 int main(int argc, char** argv) {

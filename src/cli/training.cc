@@ -101,17 +101,6 @@ std::unique_ptr<T> prepare(World& world, Arguments&&... arguments) {
   }
 }
 
-// Where a signal goes to every process, a peer may be gone before this process has looked at its own.
-std::exception_ptr cause(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const PeerLost& lost) {
-    return StopSignals::asked() ? std::make_exception_ptr(Interrupted(lost.what())) : error;
-  } catch (...) {
-    return error;
-  }
-}
-
 // Whether the error says that the others gave this rank up.
 bool lost_itself(const std::exception_ptr& error, int rank) {
   try {
@@ -177,7 +166,7 @@ class Run {
       // Ranks that were lost did not finish.
       std::erase_if(reports, [&](const RankReport& r) { return world_.one_process() && !r.finished; });
     } catch (const std::exception& error) {
-      error_ = cause(std::current_exception());
+      error_ = StopSignals::cause(std::current_exception());
       status = is<Interrupted>(error_) ? "interrupted" : is<Diverged>(error_) ? "diverged" : "failed";
       if (status != "interrupted") message = error.what();
     }

@@ -36,7 +36,7 @@ TrainOptions with_momentum_in_place(const TrainOptions& options, const StrategyR
 
 void check_compression(const TrainOptions& options, const StrategyRegistry& strategies, int ranks) {
   make_strategy(strategies, options.strategy, ranks, options.compress);
-  refuse_two_momenta(options.compress, "--optimizer " + options.optimizer, sgd_settings(options.optimizer));
+  refuse_two_momenta(options.compress, "the optimiser " + options.optimizer, sgd_settings(options.optimizer));
 }
 
 }  // namespace tacit

@@ -36,7 +36,7 @@ bool as_good_as_chance(double accuracy, const Guess& guess) {
   return accuracy <= guess.accuracy + kSigmas * spread;
 }
 
-constexpr const char* kRemedy = "; lower --lr, warm it up with --schedule, or look at the data";
+constexpr const char* kRemedy = "; lower the learning rate, warm it up, or look at the data";
 
 }  // namespace
 

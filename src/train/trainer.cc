@@ -176,9 +176,9 @@ class RankTrainer {
         time_compression(me_.control(), clock_, Compression::parse(job_.options.compress), *model_);
     if (me_.rank() != 0 || times.compressed <= times.plain) return;
     job_.observer.on_warning("compressing costs more than it saves here: a mean takes " +
-                             milliseconds(times.compressed) + " with --compress " + job_.options.compress +
-                             " and " + milliseconds(times.plain) +
-                             " without; leave --compress out on so fast a link");
+                             milliseconds(times.compressed) + " with the compressor " +
+                             job_.options.compress + " and " + milliseconds(times.plain) +
+                             " without; leave the compressor out on so fast a link");
   }
 
   // Of several ranks that notice one, the lowest says so.
@@ -194,7 +194,7 @@ class RankTrainer {
     if (std::isfinite(loss)) return;
     throw Diverged(me_.rank(), t,
                    std::string("the ") + name + " is " + (std::isnan(loss) ? "not a number" : "infinite") +
-                       "; lower --lr, warm it up with --schedule, or look at the data");
+                       "; lower the learning rate, warm it up, or look at the data");
   }
 
   void log(std::int64_t t) {

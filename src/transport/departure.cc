@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "transport/departure.h"
 
+#include "tacit/core/thrown.h"
+
 namespace tacit {
 
 Departure failure(const std::exception_ptr& error) {

@@ -36,14 +36,4 @@ void refuse_length(int rank, const Arrival& arrival, std::size_t expected) {
                  "; do all ranks train the same model?");
 }
 
-std::string describe(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an error of unknown type";
-  }
-}
-
 }  // namespace tacit

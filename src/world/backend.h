@@ -2,6 +2,7 @@
 // What differs between worlds, below World.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -27,6 +28,9 @@ class World::Impl {
   virtual std::string trace_hash() const { return ""; }
   // Ranks in other processes without which the run came to its end.
   virtual std::vector<int> given_up() const { return {}; }
+
+  // World::interrupt was called: for ranks that compute and wait for nobody.
+  std::atomic<bool> interrupted{false};
 
   // How World::open found the ranks.
   struct Origin {

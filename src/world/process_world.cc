@@ -33,7 +33,7 @@ class ProcessWorld final : public World::Impl {
     TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
     std::exception_ptr error;
     try {
-      RankProcess process(fabric_->endpoint(), make_comm_);
+      RankProcess process(fabric_->endpoint(), make_comm_, interrupted);
       body(process);
       // Whom the others have given up in the last moment has not finished with them.
       fabric_->catch_up();
@@ -64,7 +64,7 @@ class ProcessWorld final : public World::Impl {
 MakeComm own_collectives(const WorldOptions& options, const std::string& world) {
   if (options.native_collectives)
     throw InvalidConfig("native collectives are those of MPI, and this is a world of " + world +
-                        "; start the program with mpirun, or leave --collectives native out");
+                        "; start the program with mpirun, or leave native collectives out");
   return [algorithm = options.all_reduce, survive = options.survive](Endpoint& endpoint, Tasks& tasks,
                                                                      Tag::Lane lane) {
     auto plain = make_endpoint_comm(endpoint, tasks, lane, algorithm);

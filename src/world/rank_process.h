@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <string>
 
+#include "tacit/core/error.h"
 #include "transport/wait_tally.h"
 #include "world/backend.h"
 
 namespace tacit {
 
-// One rank over its endpoint, which must outlive it. Tasks are threads, whatever the ranks are.
+// One rank over its endpoint, which must outlive it, as must `interrupted`. Tasks are threads, whatever the ranks are.
 class RankProcess final : public Process {
  public:
-  RankProcess(Endpoint& endpoint, const MakeComm& make_comm)
+  RankProcess(Endpoint& endpoint, const MakeComm& make_comm, const std::atomic<bool>& interrupted)
       : rank_(endpoint.rank()),
         size_(endpoint.size()),
+        interrupted_(interrupted),
         comm_(make_comm(endpoint, tasks_, Tag::Lane::kTrain)),
         control_(make_comm(endpoint, tasks_, Tag::Lane::kControl)) {}
   int rank() const override { return rank_; }
@@ -22,10 +27,14 @@ class RankProcess final : public Process {
   Comm& control() override { return *control_; }
   Tasks& tasks() override { return tasks_; }
   Seconds waited() const override { return WaitTally::mine()->total(); }
+  void spend_compute(std::int64_t) override {
+    if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank_) + ": the run was interrupted");
+  }
 
  private:
   const int rank_;
   const int size_;
+  const std::atomic<bool>& interrupted_;
   ThreadTasks tasks_;
   std::unique_ptr<Comm> comm_;
   std::unique_ptr<Comm> control_;

@@ -7,6 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "tacit/core/error.h"
+#include "tacit/core/thrown.h"
 
 namespace tacit {
 namespace {
@@ -22,6 +27,7 @@ std::atomic<long> g_interrupted{0};
 std::atomic<long> g_terminated{0};
 static_assert(std::atomic<long>::is_always_lock_free);
 constexpr long kOneWish = 1000;
+constexpr std::chrono::milliseconds kGlance{20};
 
 long milliseconds_now() {
   timespec now{};
@@ -53,23 +59,38 @@ void make_writing_fail_without_signals() {
 }
 
 StopSignals::StopSignals() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGINT, &action, &interrupt_);
+  ::sigaction(SIGTERM, &action, &terminate_);
 }
 
 StopSignals::~StopSignals() {
   if (asked()) return;  // the program is about to end; a wish said twice must not be its end before
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  ::sigaction(SIGINT, &interrupt_, nullptr);
+  ::sigaction(SIGTERM, &terminate_, nullptr);
 }
 
 bool StopSignals::asked() { return g_stop.load(); }
 
-SignalWatch::SignalWatch(World& world)
-    : thread_([&world](const std::stop_token& token) {
-        while (!token.stop_requested() && !StopSignals::asked())
-          std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        if (StopSignals::asked()) world.interrupt();
+std::exception_ptr StopSignals::cause(const std::exception_ptr& error) {
+  if (!asked() || !is<PeerLost>(error)) return error;
+  return std::make_exception_ptr(Interrupted(describe(error)));
+}
+
+SignalWatch::SignalWatch(World& world, std::string late)
+    : thread_([&world, late = std::move(late)](const std::stop_token& token) {
+        const auto wait_until = [&](const auto& condition) {
+          while (!token.stop_requested() && !condition()) std::this_thread::sleep_for(kGlance);
+        };
+        wait_until(StopSignals::asked);
+        if (!StopSignals::asked()) return;
+        world.interrupt();
+        if (late.empty()) return;
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(kOneWish);
+        wait_until([&] { return std::chrono::steady_clock::now() > patience; });
+        if (!token.stop_requested()) std::fputs(late.c_str(), stderr);
       }) {}
 
 }  // namespace tacit

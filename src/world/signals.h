@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <signal.h>
+
+#include <exception>
+#include <string>
 #include <thread>
 
 #include "tacit/world/world.h"
@@ -12,7 +16,8 @@ void make_writing_fail_without_signals();
 
 // While one lives, the first Ctrl-C and the first SIGTERM are remembered instead of ending the program; a second one of
 // the same kind kills as usual. What comes within a second of the first is the same wish, said twice: the end of a
-// launcher reaches its ranks both by the system and by the launcher's guard. One at a time.
+// launcher reaches its ranks both by the system and by the launcher's guard. One at a time. What the program had for
+// these signals is put back at the end, unless one has come.
 class StopSignals {
  public:
   StopSignals();
@@ -22,12 +27,20 @@ class StopSignals {
 
   // Threads  any.
   static bool asked();
+  // What ended a run that failed with this error. Where a signal goes to every process, a peer may be gone before this
+  // process has looked at its own: that is an interrupt and no loss.
+  static std::exception_ptr cause(const std::exception_ptr& error);
+
+ private:
+  struct sigaction interrupt_ {};
+  struct sigaction terminate_ {};
 };
 
 // Turns such a signal into an interrupt of the world, which a signal handler may not do itself.
 class SignalWatch {
  public:
-  explicit SignalWatch(World& world);
+  // Where the run has not ended a second after the signal, says `late` on stderr.
+  explicit SignalWatch(World& world, std::string late = "");
 
  private:
   const StopSignals signals_;

@@ -35,8 +35,9 @@ std::optional<int> take_workers(int& argc, char** argv) {
     }
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), workers.emplace());
     if (error != std::errc{} || end != value.data() + value.size())
-      throw InvalidConfig("--workers " + std::string(value) + " is not a number; write --workers 4");
+      throw InvalidConfig("--workers " + std::string(value) + " is not a whole number; write --workers 4");
   }
+  if (kept < argc) argv[kept] = nullptr;
   argc = kept;
   return workers;
 }
@@ -115,6 +116,9 @@ void World::run(const std::function<void(Process&)>& body) {
   for (const int rank : impl_->given_up())
     leave_note(impl_->origin.note_descriptor, rank, LauncherNote::kGivenUp);
 }
-void World::interrupt() { impl_->interrupt(); }
+void World::interrupt() {
+  impl_->interrupted.store(true);
+  impl_->interrupt();
+}
 
 }  // namespace tacit

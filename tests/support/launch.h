@@ -48,22 +48,21 @@ inline Strings sorted_lines(const std::string& text) {
   return lines;
 }
 
-// `tacit launch ARGS` beside the test, with its output in the files out and err of the folder. Killed by its id where
-// the test ends first.
-class Running {
+// A program beside the test, with its output in the files out and err of the folder. Killed by its id where the test
+// ends first.
+class Started {
  public:
-  Running(const fs::path& folder, Strings args, const char* input = "/dev/null") {
-    args.insert(args.begin(), {"tacit", "launch"});
-    pid_ = fork();
-    if (pid_ == 0) become(folder, args, input);
+  // words[0] is the path of the program.
+  Started(const fs::path& folder, Strings words, const char* input = "/dev/null") : pid_(fork()) {
+    if (pid_ == 0) become(folder, words, input);
   }
-  ~Running() {
+  ~Started() {
     if (pid_ <= 0) return;
     signal(SIGKILL);
     wait();
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
 
   void signal(int number) const { kill(pid_, number); }
   // The exit code, or 128 and the signal that killed it.
@@ -82,11 +81,24 @@ class Running {
     std::vector<char*> words;
     for (std::string& word : args) words.push_back(word.data());
     words.push_back(nullptr);
-    execv(TACIT_PROGRAM, words.data());
+    execv(words.front(), words.data());
     _exit(127);
   }
 
   pid_t pid_ = -1;
+};
+
+// `tacit launch ARGS` beside the test.
+class Running : public Started {
+ public:
+  Running(const fs::path& folder, const Strings& args, const char* input = "/dev/null")
+      : Started(folder, launch(args), input) {}
+
+ private:
+  static Strings launch(Strings args) {
+    args.insert(args.begin(), {TACIT_PROGRAM, "launch"});
+    return args;
+  }
 };
 
 class Launch : public Cli {

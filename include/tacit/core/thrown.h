@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 namespace tacit {
 
@@ -17,5 +18,9 @@ bool is(const std::exception_ptr& error) {
     return false;
   }
 }
+
+// The message of an error of any type. One that is not Tacit's is brought into one line, without the frames of the stack
+// that LibTorch adds to its own.
+std::string describe(const std::exception_ptr& error);
 
 }  // namespace tacit

@@ -70,6 +70,8 @@ class Sampler {
   // The indices for this rank's step of this epoch (0 <= step < steps_per_epoch()). The span lives until
   // the next call.
   std::span<const std::uint32_t> indices(std::int64_t epoch, std::int64_t step, int rank);
+  // All samples in the order of this epoch, those that are left out at the end. Lives as long.
+  std::span<const std::uint32_t> order(std::int64_t epoch);
 
  private:
   std::size_t batch_;

@@ -109,7 +109,4 @@ std::string describe_wait(int rank, int peer, Tag tag);
 // Throws Mismatch, which names both ranks, the exchange and both lengths.
 [[noreturn]] void refuse_length(int rank, const Arrival& arrival, std::size_t expected);
 
-// The message of an error of any type.
-std::string describe(const std::exception_ptr& error);
-
 }  // namespace tacit

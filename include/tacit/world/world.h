@@ -11,6 +11,7 @@
 
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
+#include "tacit/core/rank_seed.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
@@ -38,7 +39,13 @@ class Process {
   virtual Comm& control() = 0;  // for evaluation and bookkeeping: counted apart
   virtual Tasks& tasks() = 0;
 
-  // Virtual time only: advances the clock by the cost of one gradient. The trainer calls it after each gradient.
+  // A seed for this rank, such as torch::manual_seed(me.seed(1)): other ranks and other n have other seeds, and the same
+  // run has the same (core/rank_seed.h). Ranks that are threads share LibTorch's default generator, whose seed is that of
+  // the last to set it: there, a generator of the rank's own takes it, at::make_generator<at::CPUGeneratorImpl>(seed).
+  std::uint64_t seed(std::uint64_t n) const { return rank_seed(n, rank()); }
+
+  // After each gradient, called by the trainer. In virtual time it advances the clock by the cost of one; elsewhere it
+  // throws Interrupted once World::interrupt was called, for ranks that wait for nobody.
   virtual void spend_compute(std::int64_t) {}
   // Virtual time only: the next gradient began that much earlier, because an evaluation waited for an exchange that
   // this gradient would have hidden.
@@ -87,7 +94,7 @@ struct WorldChoice {
 // Threads  run() from one; interrupt() from any.
 class World {
  public:
-  // Ranks as threads of this process. Throws InvalidConfig for less than one.
+  // Ranks as threads of this process. Throws InvalidConfig for less than one and for more than 1024.
   static World threads(int ranks, WorldOptions options = {});
   // This process as one rank of several; returns once all have met. The limits in `options` count. Throws InvalidConfig
   // in a build without that transport.
@@ -101,7 +108,8 @@ class World {
   // InvalidConfig for an environment that is incomplete or contradicts itself or the choice; never a world of one
   // instead.
   static World open(const WorldChoice& choice, WorldOptions options = {});
-  // open() with `--workers N` taken out of argv. Rank 0 says on stderr how the ranks were found, if not as threads.
+  // open() with `--workers N` taken out of argv; what is left is the caller's. Rank 0
+  // says on stderr how the ranks were found, if not as threads.
   static World from_environment(int& argc, char** argv, WorldOptions options = {});
 
   World(World&&) noexcept;
@@ -123,7 +131,8 @@ class World {
   // the error of the lowest rank in this process that is not such a loss is rethrown. Once per world.
   void run(const std::function<void(Process&)>& body);
 
-  // Ends every wait that blocks with Interrupted, on every rank in this process.
+  // Ends every wait that blocks with Interrupted, on every rank in this process, and every trainer that waits for
+  // nobody before its next step.
   void interrupt();
 
   class Impl;

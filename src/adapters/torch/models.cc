@@ -68,7 +68,7 @@ class TorchModel final : public Model {
 void check_input(const std::string& model, const ModelContext& context, int least) {
   if (context.input.height < least || context.input.width < least)
     throw InvalidConfig(model + " needs images of at least " + std::to_string(least) + " x " +
-                        std::to_string(least) + " pixels; choose another --data or --model mlp");
+                        std::to_string(least) + " pixels; choose other data or the model mlp");
 }
 
 // LibTorch draws initial weights from one generator per process, so ranks that are threads take turns and

@@ -17,13 +17,13 @@
 #include "cli/launch/protocol.h"
 #include "cli/launch/reader.h"
 #include "tacit/core/error.h"
+#include "tacit/core/exit_code.h"
 
 namespace tacit::cli {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kBadInput = 2;
 constexpr std::size_t kLongestOrder = std::size_t{16} << 20U;  // more than a command line may have
 constexpr std::chrono::seconds kFromTermToKill{5};
 constexpr std::chrono::seconds kForWhatIsToBeSaid{2};
@@ -102,7 +102,7 @@ class Node final : public Watcher {
   // Ranks that were started before the error are killed when this object goes.
   void refuse(const std::string& why) {
     refused_ = true;
-    code_ = kBadInput;
+    code_ = ExitCode::kBadInput;
     tell(Refusal{why});
     leave();
   }

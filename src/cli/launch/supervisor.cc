@@ -8,15 +8,13 @@
 #include <cstring>
 
 #include "tacit/core/error.h"
+#include "tacit/core/exit_code.h"
 
 namespace tacit::cli {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kFailed = 1;
-constexpr int kPeerLost = 3;
-constexpr int kInterrupted = 130;
 constexpr std::chrono::seconds kFromTermToKill{5};
 
 bool asks_for_end(int number) { return number == SIGINT || number == SIGTERM; }
@@ -27,7 +25,7 @@ bool is_ignored(int number) {
 }
 
 // A rank that lost a peer has only noticed what another one died of.
-bool is_echo(const Ending& how) { return how == Ending::exited(kPeerLost); }
+bool is_echo(const Ending& how) { return how == Ending::exited(ExitCode::kPeerLost); }
 
 }  // namespace
 
@@ -223,20 +221,21 @@ int Supervisor::answered(const Ending& how) const {
     if (how == Ending::killed(number) || how == Ending::exited(128 + number)) return number;
     if (how.kind == Ending::Kind::kNotStarted && number != SIGUSR1 && number != SIGUSR2) return number;
     if (!asks_for_end(number)) continue;
-    if (how == Ending::exited(kInterrupted) || (killed_ && how == Ending::killed(SIGKILL))) return number;
+    if (how == Ending::exited(ExitCode::kInterrupted) || (killed_ && how == Ending::killed(SIGKILL)))
+      return number;
   }
   return 0;
 }
 
 int Supervisor::exit_code() const {
   if (abandoned_) throw InvalidConfig(*abandoned_);
-  if (output_broken_) return kFailed;
+  if (output_broken_) return ExitCode::kFailed;
   if (unshown_ != 0) return 128 + unshown_;
   if (!cause_ || cause_->after_signal || forgiven())
     for (const auto& ending : endings_)
       if (const int number = ending ? answered(*ending) : 0; number != 0) return 128 + number;
   if (!cause_ || (forgiven() && !forced_)) return 0;
-  return cause_->how.kind == Ending::Kind::kExited ? cause_->how.value : kPeerLost;
+  return cause_->how.kind == Ending::Kind::kExited ? cause_->how.value : ExitCode::kPeerLost;
 }
 
 std::vector<int> Supervisor::living() const {

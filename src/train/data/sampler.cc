@@ -64,9 +64,14 @@ Sampler::Sampler(std::size_t samples, std::size_t batch, int ranks, std::uint64_
       order_(samples) {}
 
 std::span<const std::uint32_t> Sampler::indices(std::int64_t epoch, std::int64_t step, int rank) {
-  TACIT_CHECK(epoch >= 0, "epochs count from 0");
   TACIT_CHECK(step >= 0 && step < steps_, "no such step in an epoch");
   TACIT_CHECK(rank >= 0 && rank < ranks_, "no such rank");
+  const auto piece = static_cast<std::size_t>(step * ranks_ + rank);
+  return order(epoch).subspan(piece * batch_, batch_);
+}
+
+std::span<const std::uint32_t> Sampler::order(std::int64_t epoch) {
+  TACIT_CHECK(epoch >= 0, "epochs count from 0");
   if (epoch != epoch_) {
     // From the identity each time: a resumed run must see the order of a run that never stopped.
     std::iota(order_.begin(), order_.end(), 0U);
@@ -75,8 +80,7 @@ std::span<const std::uint32_t> Sampler::indices(std::int64_t epoch, std::int64_t
       std::swap(order_[left - 1], order_[rng.below(left)]);
     epoch_ = epoch;
   }
-  const auto piece = static_cast<std::size_t>(step * ranks_ + rank);
-  return std::span(order_).subspan(piece * batch_, batch_);
+  return order_;
 }
 
 }  // namespace tacit

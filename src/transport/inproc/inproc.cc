@@ -13,6 +13,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
+#include "tacit/core/thrown.h"
 #include "transport/departure_news.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <span>
 #include <thread>
 
+#include "support/refusal.h"
 #include "tacit/core/error.h"
 #include "tacit/transport/inproc.h"
 
@@ -78,6 +80,23 @@ TEST(World, AnInterruptEndsEveryWait) {
 
 // Ranks that hold loans of each other's buffers while a third one fails: each must give back before it waits for its
 // own.
+TEST(World, AnInterruptEndsATrainerThatWaitsForNobody) {
+  World world = World::threads(1);
+  EXPECT_THROW(world.run([&](Process& me) {
+    me.spend_compute(0);
+    world.interrupt();
+    me.spend_compute(1);
+    ADD_FAILURE() << "the trainer goes on";
+  }),
+               Interrupted);
+}
+
+TEST(World, EveryRankHasASeedOfItsOwn) {
+  std::array<std::uint64_t, 3> seeds{};
+  World::threads(3).run([&](Process& me) { seeds[static_cast<std::size_t>(me.rank())] = me.seed(1); });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(seeds[static_cast<std::size_t>(rank)], rank_seed(1, rank));
+}
+
 TEST(World, RanksInTheMiddleOfALargeExchangeSurviveTheLossOfAThird) {
   for (const AllReduce algorithm :
        {AllReduce::kDirect, AllReduce::kRing, AllReduce::kHalvingDoubling, AllReduce::kRecursiveDoubling})
@@ -165,6 +184,10 @@ TEST(World, CollectivesOfATransportThatIsNotThereAreRefused) {
 TEST(World, LessThanOneRankIsRefused) {
   EXPECT_THROW(World::threads(0), InvalidConfig);
   EXPECT_THROW(World::threads(-3), InvalidConfig);
+}
+
+TEST(World, MoreThreadsThanAProcessCanHoldAreRefusedBeforeTheyTakeItsMemory) {
+  test::expect_parts(test::refusal([] { World::threads(1'000'000'000); }), {"1000000000", "1024"});
 }
 
 TEST(World, FromEnvironmentTakesItsOptionOutOfTheArguments) {
