@@ -10,8 +10,7 @@
 // Reduces to  the inner optimiser alone for P = 1; lambda=0 averages updates one step late and corrects nothing.
 // Differs     dw_i is whatever the inner optimiser did, and it starts from the mean model. The mean is kept by itself
 //             and moved by DW/P, which has the same bits on every rank, so that ranks cannot disagree about it; the
-//             paper's w_i + D_i lets them drift apart. Every resync-th exchange carries w_i in place of dw_i, at the
-//             same cost.
+//             paper's w_i + D_i lets them drift apart. Every resync-th exchange carries w_i, at the cost of dw_i.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -138,12 +137,13 @@ class DcS3gd final : public Strategy {
 }  // namespace
 
 StrategyInfo dc_s3gd_info() {
-  return {"dc_s3gd", "updates averaged behind the next gradient (options: lambda=0.2, per=model, resync=100)",
-          "arXiv:1911.02516", [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
+  return {"dc_s3gd", "updates averaged behind the next gradient", "arXiv:1911.02516", "dc_s3gd:lambda=0.2",
+          [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             const std::string scopes[] = {"model", "tensor"};
-            const bool per_tensor = options.choice("per", "model", scopes) == "tensor";
-            const auto resync = options.integer("resync", 100, 0, 1'000'000'000);
-            return std::make_unique<DcS3gd>(options.number("lambda", 0.2, 0, 10), per_tensor, resync);
+            const auto per = options.choice("per", "model", scopes, {"whose lengths count"});
+            const auto resync = options.integer("resync", 100, 0, kMany, {"steps between means of weights"});
+            const auto lambda = options.number("lambda", 0.2, 0, 10, {"relative length of the correction"});
+            return std::make_unique<DcS3gd>(lambda, per == "tensor", resync);
           }};
 }
 

@@ -84,9 +84,14 @@ class Ssgd final : public Strategy {
 }  // namespace
 
 StrategyInfo ssgd_info() {
-  return {"ssgd", "synchronous SGD: gradients averaged at every step (options: servers)", "arXiv:1604.00981",
+  return {"ssgd",
+          "synchronous SGD: gradients averaged at every step",
+          "arXiv:1604.00981",
+          "ssgd:servers=2",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const auto servers = options.integer("servers", 0, 0, 1'000'000);
+            const auto servers = options.integer(
+                "servers", 0, 0, 1'000'000,
+                {"ranks that hold the weights and take gradients; 0: all-reduce, no servers"});
             if (servers > 0) Shards::check_fit(static_cast<int>(servers), ranks);
             return std::make_unique<Ssgd>(static_cast<int>(servers));
           },
