@@ -47,16 +47,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // A line of `option = value`, as TOML has them: a text stands in quotes or as it is, `#` begins a remark.
-struct Setting {
+struct ConfigLine {
   std::string key;
   std::string value;
 };
 
-std::optional<Setting> setting_from(std::string_view line, const std::string& where) {
+std::optional<ConfigLine> setting_from(std::string_view line, const std::string& where) {
   line = trimmed(line);
   if (line.empty() || line.front() == '#') return std::nullopt;
   const auto equals = line.find('=');
-  const auto refuse = [&](const char* why) -> Setting {
+  const auto refuse = [&](const char* why) -> ConfigLine {
     throw InvalidConfig(fmt::format("{}: '{}' {}", where, shown(line), why));
   };
   if (line.front() == '[') return refuse("begins a section; a config file has lines of option = value alone");
@@ -75,7 +75,7 @@ std::optional<Setting> setting_from(std::string_view line, const std::string& wh
     value = trimmed(value.substr(0, value.find('#')));
     if (value.empty()) return refuse("has no value; write option = value");
   }
-  return Setting{std::string(key), std::string(value)};
+  return ConfigLine{std::string(key), std::string(value)};
 }
 
 // `--config FILE` or `--config=FILE`; nothing where it is not there or has no value, which the parser will say.
@@ -140,7 +140,7 @@ Places apply_config(const CLI::App& app, Words& words) {
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     const std::string where = fmt::format("{}:{}", file->string(), number);
-    const std::optional<Setting> setting = setting_from(line, where);
+    const std::optional<ConfigLine> setting = setting_from(line, where);
     if (!setting) continue;
     const CLI::Option& option = option_named(*command, setting->key, where);
     const std::string word = word_for(setting->key);

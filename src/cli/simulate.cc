@@ -20,6 +20,8 @@
 namespace tacit::cli {
 namespace {
 
+constexpr int kMostWorkers = 1'000'000;  // as in a cluster file
+
 std::size_t parameters_of(const SimulateSettings& s) {
   if (s.parameters) {
     if (*s.parameters == 0) throw InvalidConfig("--parameters 0 is no model; give 1 or more");
@@ -81,6 +83,9 @@ Cluster check(const SimulateSettings& s) {
     throw InvalidConfig("--cost-only has no gradients that " + strategy.name +
                         " could compress; leave one of the two out");
   s.cost_only ? void(parameters_of(s)) : check_names(s.training);
+  if (s.workers && (*s.workers < 1 || *s.workers > kMostWorkers))
+    throw InvalidConfig(
+        fmt::format("--workers {} is not a number of workers; give 1 to {}", *s.workers, kMostWorkers));
   Cluster cluster = read_cluster(s.cluster, s.workers);
   sim_module();  // refused here where it is missing
   if (!(s.lost_after > 0) || !std::isfinite(s.lost_after))
