@@ -52,9 +52,12 @@ class SyncThenLocal final : public tacit::Strategy {
 
 tacit::StrategyInfo sync_then_local_info() {
   return {"sync_then_local", "gradients averaged up to step `switch`, then weights every `period` steps",
-          "arXiv:1808.07217", [](tacit::OptionReader& options, int) -> std::unique_ptr<tacit::Strategy> {
-            const auto switch_step = options.integer("switch", 100, 0, 1'000'000'000);
-            const auto period = options.integer("period", 16, 1, 1'000'000'000);
+          "arXiv:1808.07217", "sync_then_local:switch=32,period=4",
+          [](tacit::OptionReader& options, int) -> std::unique_ptr<tacit::Strategy> {
+            const auto switch_step =
+                options.integer("switch", 100, 0, tacit::kMany, {"steps of the first phase"});
+            const auto period =
+                options.integer("period", 16, 1, tacit::kMany, {"steps between means of weights"});
             return std::make_unique<SyncThenLocal>(switch_step, period);
           }};
 }

@@ -24,8 +24,13 @@ void add_simulate(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
-// `command` is what stands after `--`; it outlives the parsing.
+void add_help(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+// `command` is what the ranks run; it outlives the parsing.
 void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& command);
+
+// What all commands have in common, once all are added.
+void finish_commands(CLI::App& app);
 
 // Every model of this build.
 ModelRegistry all_models(int threads_per_rank);

@@ -10,6 +10,7 @@
 #include "cli/comparison.h"
 #include "cli/experiment.h"
 #include "cli/identifier.h"
+#include "cli/places.h"
 #include "cli/race.h"
 #include "tacit/core/error.h"
 
@@ -81,6 +82,8 @@ void pick_up(std::vector<Entrant>& entrants, const fs::path& file, bool quiet) {
 }
 
 int run(Settings s, const Given& given) {
+  s.simulation.cluster = find_file(kClusters, s.simulation.cluster);
+  s.experiment = find_file(kExperiments, s.experiment);
   TrainSettings& training = s.simulation.training;
   if (training.out.empty())
     training.out = s.experiment.empty() ? fs::path("out/compare") : "out" / s.experiment.stem();
@@ -127,7 +130,7 @@ void add_compare(CLI::App& app, Action& action) {
   auto* experiment = compare->add_option(
       "--experiment", s->experiment,
       "File that says what to compare, on which cluster and with which options, where none "
-      "are given here");
+      "are given here; or the name of one that `tacit list experiments` has");
   strategies->needs("--cluster");
   experiment->excludes(strategies)->excludes("--cluster");
   compare->add_option("--seeds", s->seeds,

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "cli/places.h"
 #include "sim/toml_table.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -33,7 +34,7 @@ std::string folder_name(std::string name) {
 Contender read_contender(sim::Table& run) {
   Contender c;
   c.strategy = run.text("strategy", "");
-  if (c.strategy.empty()) run.refuse("wants a strategy");
+  if (c.strategy.empty()) run.refuse("wants a strategy, such as strategy = \"local:period=8\"");
   c.compress = run.text("compress", "");
   c.name = run.text("name", c.strategy + (c.compress.empty() ? "" : " " + c.compress));
   if (const double lr = run.number("lr", 0); lr != 0) c.lr = lr;
@@ -64,6 +65,12 @@ void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
   integer("evaluate_every", given("--evaluate-every"), s.train.evaluate_every);
 }
 
+// A path from the experiment's own folder, or a name.
+fs::path cluster_of(const fs::path& experiment, const std::string& cluster) {
+  const fs::path beside = experiment.parent_path() / cluster;
+  return beside.extension() == ".toml" ? beside : find_file(kClusters, cluster);
+}
+
 SimulateSettings settings_of(const Experiment& e, const Contender& c, int workers, std::uint64_t seed) {
   SimulateSettings s = e.base;
   TrainOptions& train = s.training.train;
@@ -80,6 +87,21 @@ SimulateSettings settings_of(const Experiment& e, const Contender& c, int worker
   return s;
 }
 
+// One simulation, checked. What is refused names the file and the run that it comes from.
+Trial trial_of(const Experiment& e, std::size_t contender, int workers, std::uint64_t seed) {
+  const Contender& c = e.contenders[contender];
+  Trial trial{contender, workers, seed, settings_of(e, c, workers, seed)};
+  try {
+    trial.workers = check(trial.settings).workers;
+    check_compression(trial.settings.training.train, builtin_strategies(), trial.workers);
+  } catch (const InvalidConfig& error) {
+    if (e.file.empty()) throw;
+    throw InvalidConfig(
+        fmt::format("{}: run {} ({}): {}", e.file.string(), contender + 1, c.name, error.what()));
+  }
+  return trial;
+}
+
 }  // namespace
 
 std::vector<std::string> split_strategies(const std::string& text) {
@@ -89,6 +111,10 @@ std::vector<std::string> split_strategies(const std::string& text) {
     const bool may_go_on = !all.empty() && all.back().find(':') != std::string::npos;
     if (may_go_on && !names_strategy(piece)) {
       all.back() += "," + piece;
+    } else if (!all.empty() && piece.find_first_of("=:") < piece.find(':')) {
+      throw InvalidConfig(
+          fmt::format("--strategies: '{}' is no strategy; options follow a colon: write {}:{}", piece,
+                      all.back(), piece));
     } else {
       all.push_back(piece);
     }
@@ -117,8 +143,9 @@ Experiment read_experiment(const fs::path& file, const SimulateSettings& base, c
   sim::Table table(root, file.string() + ": ");
   Experiment e;
   e.base = base;
+  e.file = file;
   e.title = table.text("title", file.stem().string());
-  e.base.cluster = file.parent_path() / table.text("cluster", "");
+  e.base.cluster = cluster_of(file, table.text("cluster", ""));
   e.workers = table.integers("workers");
   if (base.workers) e.workers.clear();
   read_training(table, given, e.base.training);
@@ -138,9 +165,7 @@ std::vector<Trial> trials_of(const Experiment& e) {
   for (const int workers : e.workers.empty() ? std::vector<int>{0} : e.workers)
     for (std::size_t i = 0; i < e.contenders.size(); ++i)
       for (const std::uint64_t seed : e.seeds) {
-        Trial trial{i, workers, seed, settings_of(e, e.contenders[i], workers, seed)};
-        trial.workers = check(trial.settings).workers;
-        check_compression(trial.settings.training.train, builtin_strategies(), trial.workers);
+        Trial trial = trial_of(e, i, workers, seed);
         for (const Trial& other : all)
           if (other.settings.training.out == trial.settings.training.out)
             throw InvalidConfig("two runs are called " + e.contenders[i].name +

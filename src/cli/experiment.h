@@ -24,7 +24,8 @@ struct Contender {
 
 struct Experiment {
   std::string title;
-  SimulateSettings base;  // what all runs have in common
+  std::filesystem::path file{};  // empty: it was said on the command line
+  SimulateSettings base;         // what all runs have in common
   std::vector<Contender> contenders;
   std::vector<int> workers;  // empty: the cluster's
   std::vector<std::uint64_t> seeds;

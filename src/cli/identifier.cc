@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 #include "tacit/core/hash.h"
 #include "tacit/train/dataset.h"
 
@@ -15,11 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 std::uint64_t hash_file(const fs::path& file, std::uint64_t hash) {
+  if (const std::error_code error = reading_error(file)) throw InvalidConfig(unreadable(file, error));
   std::ifstream in(file, std::ios::binary);
   std::array<char, 1 << 16> some{};
   while (in.read(some.data(), some.size()) || in.gcount() > 0)
     hash = hash_bytes(std::as_bytes(std::span(some).first(static_cast<std::size_t>(in.gcount()))), hash);
-  if (!in.eof()) throw InvalidConfig("cannot read " + file.string() + "; is it a file that you may read?");
+  if (!in.eof()) throw InvalidConfig(file.string() + " cannot be read to its end");
   return hash;
 }
 

@@ -46,8 +46,7 @@ struct Settings {
   bool no_prefix = false;
   bool insecure = false;
   bool node = false;
-  std::vector<std::string> stray;    // a program without `--` before it
-  std::vector<std::string> command;  // after `--`
+  std::vector<std::string> command;  // the program and its arguments
 };
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -68,8 +67,6 @@ void check_job_name(const std::string& name) {
 }
 
 void check(const Settings& s) {
-  if (!s.stray.empty())
-    throw InvalidConfig(fmt::format("'{}' stands before `--`; write {}", s.stray.front(), kUsage));
   if (!s.ranks && s.hosts.empty())
     throw InvalidConfig(fmt::format("how many ranks? Give -n N or --hosts FILE: {}", kUsage));
   if (s.ranks && *s.ranks < 1)
@@ -78,7 +75,7 @@ void check(const Settings& s) {
     throw InvalidConfig(fmt::format(
         "-n {} is too many ranks for one machine; give {} or fewer, or --hosts FILE", *s.ranks, kMostSlots));
   if (s.command.empty() || s.command.front().empty())
-    throw InvalidConfig(fmt::format("there is no program to start; write it after `--`: {}", kUsage));
+    throw InvalidConfig(fmt::format("there is no program to start; write it after the options: {}", kUsage));
   if (!(s.grace >= 0 && s.grace <= kLongestGrace))
     throw InvalidConfig(fmt::format("--grace {} is no time; give 0 to {} seconds", s.grace, kLongestGrace));
   if (s.may_lose < 0)
@@ -205,7 +202,9 @@ void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& c
                    "Pass output on unchanged, without the rank in front of its lines");
   launch->add_flag("--insecure-plaintext", s->insecure, "No key and no encryption between the ranks");
   launch->add_flag("--node", s->node)->group("");  // what --hosts starts there; not for users
-  launch->add_option("program", s->stray, "After `--`: the program of every rank, and its arguments");
+  // For --help: take_command has them before the line is parsed.
+  launch->add_option("program", s->command,
+                     "The program of every rank, and its arguments; `--` may stand before it");
   launch->callback([=, &action, &command] {
     s->command = command;
     action = [=] { return run(*s); };

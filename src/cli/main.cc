@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/complaints.h"
 #include "cli/print_or_drop.h"
 #include "tacit/core/exit_code.h"
-#include "tacit/core/text.h"
 
 namespace {
 
@@ -21,58 +21,18 @@ int complain(const std::string& what, int code) {
   return code;
 }
 
-// The sub-command that was being parsed, or the program itself.
-const CLI::App& innermost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : *chosen.front();
-}
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
-  return names;
-}
-
-// CLI11's words for what nobody expected do not say what was meant instead.
-std::string explain_extra(const CLI::App& app, const std::string& extra) {
-  const CLI::App& at = innermost(app);
-  const std::string help = "; see tacit " + (&at == &app ? "" : at.get_name() + " ") + "--help";
-  if (extra.starts_with("-")) {
-    const std::string near = tacit::nearest(extra, option_names(at));
-    return "unknown option '" + extra + "'" + (near.empty() ? "" : "; did you mean '" + near + "'") + help;
-  }
-  if (&at == &app) return tacit::unknown_name("command", extra, command_names(app)) + help;
-  return "'" + extra + "' was not expected" + help;
-}
-
+// A call for help with a command that does not exist is none: the answer would be about something else.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  std::vector<std::string> extras;
-  for (const std::string& extra : app.remaining(true)) extras.push_back(extra);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
-    return complain(explain_extra(app, extras.front()), ExitCode::kBadInput);
-  if (innermost(app).get_parent() == nullptr && !extras.empty())
-    return complain(explain_extra(app, extras.front()), ExitCode::kBadInput);
-  return complain(std::string(error.what()) + "; see tacit " +
-                      (&innermost(app) == &app ? "" : innermost(app).get_name() + " ") + "--help",
-                  ExitCode::kBadInput);
+  const bool asks = error.get_exit_code() == 0;  // --help, --version
+  const bool nonsense = &tacit::cli::innermost(app) == &app && !app.remaining(false).empty();
+  if (asks && !nonsense) return app.exit(error);
+  return complain(tacit::cli::complaint(app, error), ExitCode::kBadInput);
 }
 
-// What `launch` starts is not for this program to parse: takes everything after `--` off the line.
-std::vector<std::string> take_command(int& argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "launch") return {};
-  char** const end = argv + argc;
-  char** const mark = std::find(argv, end, std::string_view("--"));
-  argc = static_cast<int>(mark - argv);
-  return {mark == end ? end : mark + 1, end};
+// Where in a config file the option stands that the message begins with.
+std::string with_place(const std::string& message, const tacit::cli::Places& places) {
+  const auto place = places.find(message.substr(0, message.find_first_of(" =")));
+  return place == places.end() ? message : place->second + ": " + message;
 }
 
 int run(tacit::cli::Action& action) {
@@ -95,22 +55,33 @@ int tacit::cli::complain(const std::exception_ptr& error) {
 
 int main(int argc, char** argv) {
   CLI::App app("Tacit: distributed deep-learning training that says less and waits less", "tacit");
-  app.set_version_flag("--version", "tacit " TACIT_VERSION);
+  app.set_version_flag("-V,--version", "tacit " TACIT_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Example:\n  tacit train --strategy ssgd --workers 4 --model cnn --data fashion-mnist --epochs 1");
   tacit::cli::Action action;
-  const std::vector<std::string> command = take_command(argc, argv);
+  tacit::cli::Words command;
   tacit::cli::add_train(app, action);
   tacit::cli::add_simulate(app, action);
   tacit::cli::add_compare(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
   tacit::cli::add_launch(app, action, command);
+  tacit::cli::add_help(app, action);
+  tacit::cli::add_completion(app, action);
+  tacit::cli::finish_commands(app);
+  tacit::cli::Words words(argv + std::min(argc, 1), argv + argc);
+  tacit::cli::Places places;
   try {
-    app.parse(argc, argv);
+    command = tacit::cli::take_command(*app.get_subcommand("launch"), words);
+    places = tacit::cli::apply_config(app, words);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(words);
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
+  } catch (const tacit::InvalidConfig& error) {
+    return complain(tacit::cli::with_help(with_place(error.what(), places), tacit::cli::innermost(app)),
+                    kBadInput);
   }
   return run(action);
 }

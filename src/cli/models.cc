@@ -13,7 +13,7 @@ ModelInfo lazy(const torch::ModelCard& card, int threads_per_rank) {
   const std::string needs =
       has_torch_module() ? "; needs LibTorch" : "; needs LibTorch, which this build lacks";
   return {
-      card.name, card.summary + needs, card.paper,
+      card.name, card.summary + needs, card.paper, card.example,
       [name = std::string(card.name), threads_per_rank](OptionReader& options, const ModelContext& context) {
         ModelRegistry models("model");
         torch_module().add_models(models, threads_per_rank);

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/modules/module.h"
+#include "cli/places.h"
 #include "cli/training.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -18,6 +19,8 @@
 
 namespace tacit::cli {
 namespace {
+
+constexpr int kMostWorkers = 1'000'000;  // as in a cluster file
 
 std::size_t parameters_of(const SimulateSettings& s) {
   if (s.parameters) {
@@ -33,7 +36,8 @@ std::size_t parameters_of(const SimulateSettings& s) {
                       "; or say --parameters N, the number of them");
 }
 
-int run(const SimulateSettings& s) {
+int run(SimulateSettings s) {
+  s.cluster = find_file(kClusters, s.cluster);
   const Cluster cluster = check(s);
   start_log();
   // In virtual time nothing hangs: where no rank can go on, the simulator says so at once.
@@ -49,7 +53,8 @@ int run(const SimulateSettings& s) {
 
 void add_simulation_options(CLI::App& app, SimulateSettings& s) {
   add_training_options(app, s.training);
-  app.add_option("--cluster", s.cluster, "Cluster file")->required();
+  app.add_option("--cluster", s.cluster, "Cluster file, or the name of one that `tacit list clusters` has")
+      ->required();
   app.add_option("--workers", s.workers, "Number of workers, in place of the cluster file's");
   app.add_flag(
       "--cost-only", s.cost_only,
@@ -77,7 +82,10 @@ Cluster check(const SimulateSettings& s) {
   if (s.cost_only && strategy.sends == Sends::kBothWays)
     throw InvalidConfig("--cost-only has no gradients that " + strategy.name +
                         " could compress; leave one of the two out");
-  if (s.cost_only) parameters_of(s);
+  s.cost_only ? void(parameters_of(s)) : check_names(s.training);
+  if (s.workers && (*s.workers < 1 || *s.workers > kMostWorkers))
+    throw InvalidConfig(
+        fmt::format("--workers {} is not a number of workers; give 1 to {}", *s.workers, kMostWorkers));
   Cluster cluster = read_cluster(s.cluster, s.workers);
   sim_module();  // refused here where it is missing
   if (!(s.lost_after > 0) || !std::isfinite(s.lost_after))

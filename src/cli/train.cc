@@ -2,6 +2,8 @@
 // tacit train: a run in a world of threads or processes.
 #include <exception>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/alike.h"
 #include "cli/commands.h"
@@ -18,13 +20,16 @@ struct Settings {
 };
 
 int run(const Settings& s) {
-  check(s.world);
+  const std::optional<int> threads = check(s.world);
   check(s.training);
+  check_names(s.training);
   make_writing_fail_without_signals();
   start_log();
+  std::optional<DataPair> data;
+  if (threads) data = load_for(s.training, *threads);
   World world = open_world(s.world, s.training.quiet, survives(s.training), alike(s.training));
   try {
-    return train_in(world, s.training);
+    return train_in(world, s.training, std::move(data));
   } catch (...) {
     return complain(std::current_exception());  // before the world goes
   }

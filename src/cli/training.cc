@@ -69,11 +69,11 @@ class Observer final : public TrainObserver {
 
 // What a process needs before its ranks can train.
 struct Prepared {
-  Prepared(const TrainSettings& s, const World& world)
+  Prepared(const TrainSettings& s, const World& world, std::optional<DataPair> loaded)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
     check_compression(s.train, builtin_strategies(), world.size());
-    data = load_dataset(s.data);
+    data = loaded ? std::move(*loaded) : load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
     const auto model = make_model(models, s.model, context);
@@ -248,17 +248,7 @@ RunStarted started(const World& world, const TrainSettings& s) {
 }  // namespace
 
 void check(const TrainSettings& s) {
-  if (s.train.batch < 1)
-    throw InvalidConfig(fmt::format("--batch {} is too small; give 1 or more", s.train.batch));
-  if (s.train.epochs < 1)
-    throw InvalidConfig(fmt::format("--epochs {} is too few; give 1 or more", s.train.epochs));
-  if (s.train.steps < 0)
-    throw InvalidConfig(fmt::format("--steps {} is too few; give 1 or more", s.train.steps));
-  if (s.train.log_every < 1)
-    throw InvalidConfig(fmt::format("--log-every {} is too small; give 1 or more", s.train.log_every));
-  if (s.train.evaluate_every < 0)
-    throw InvalidConfig(
-        fmt::format("--evaluate-every {} is no number of steps; give 0 or more", s.train.evaluate_every));
+  check_counts(s.train);
   if (s.train.target && !(*s.train.target > 0 && *s.train.target <= 1))
     throw InvalidConfig(fmt::format(
         "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
@@ -270,8 +260,8 @@ void check(const TrainSettings& s) {
 
 bool survives(const TrainSettings& s) { return builtin_strategies().find(s.train.strategy).survives; }
 
-int train_in(World& world, const TrainSettings& settings) {
-  const auto prepared = prepare<Prepared>(world, settings, world);
+int train_in(World& world, const TrainSettings& settings, std::optional<DataPair> data) {
+  const auto prepared = prepare<Prepared>(world, settings, world, std::move(data));
   RunStarted event = started(world, settings);
   event.model = settings.model;
   event.data = settings.data;

@@ -29,7 +29,7 @@ class Bf16 final : public Compressor {
 }  // namespace
 
 CompressorInfo bf16_info() {
-  return {"bf16", "bfloat16, rounded to nearest: 2 bytes per value", "arXiv:1905.12322",
+  return {"bf16", "bfloat16, rounded to nearest: 2 bytes per value", "arXiv:1905.12322", "bf16",
           [](OptionReader&) -> CompressorMaker {
             return {{.contracts = true}, [] { return std::make_unique<Bf16>(); }, nullptr, {}, {0.6, 0.8}};
           }};

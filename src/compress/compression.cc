@@ -15,9 +15,10 @@ std::string with_colon(std::string_view spec) {
 }
 
 void read_memory(Compression& c, OptionReader& options) {
-  const bool ef = options.flag("ef", false);
-  const bool dgc = options.flag("dgc", false);
-  const auto momentum = static_cast<float>(options.number("momentum", 0.9, 0, 0.9999));
+  const bool ef = read_ef(options);
+  const bool dgc = read_dgc(options);
+  const auto momentum = static_cast<float>(options.number(
+      "momentum", 0.9, 0, 0.9999, {"in front of the compressor", "0.9 with dgc, else the optimiser's"}));
   if (options.given("momentum") || dgc) c.momentum = momentum;
   if (options.given("momentum") && !dgc && !ef)
     throw InvalidConfig(c.name +
@@ -33,7 +34,39 @@ void read_memory(Compression& c, OptionReader& options) {
   c.memory = dgc ? Memory::kMomentum : ef ? Memory::kErrorFeedback : Memory::kNone;
 }
 
+Compression read_compression(const CompressorInfo& info, OptionReader& options, std::string text) {
+  Compression c;
+  c.text = std::move(text);
+  c.name = info.name;
+  c.maker = info.make(options);
+  read_memory(c, options);
+  c.min_values = static_cast<std::size_t>(
+      options.integer("min", 256, 0, 1LL << 40, {"tensors with fewer values travel as they are"}));
+  const std::string scopes[] = {"tensor", "model"};
+  // One threshold for all layers finds what matters most; scales are a layer's own.
+  const bool selects = c.maker.traits.sparse && c.maker.compressor;
+  c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes,
+                                 {"what is compressed as one vector"}) == "model";
+  const std::string routes[] = {"auto", "gather", "scatter"};
+  const std::string via = options.choice("via", "auto", routes, {"how contributions become a mean"});
+  c.route = via == "gather" ? Route::kGather : via == "scatter" ? Route::kScatter : Route::kAuto;
+  if (c.maker.sketch && options.given("via"))
+    throw InvalidConfig(c.name + ": via= has no meaning, because its sums travel; leave it out");
+  if (c.maker.sketch && c.whole_model && c.name == "powersgd")
+    throw InvalidConfig("powersgd: per=model has no meaning, because it works on matrices; leave it out");
+  return c;
+}
+
 }  // namespace
+
+bool read_ef(OptionReader& options) {
+  return options.flag("ef", false, {"error feedback: what was not sent is added to the next step's input"});
+}
+
+bool read_dgc(OptionReader& options) {
+  return options.flag("dgc", false,
+                      {"deep gradient compression: momentum is compressed, and cleared where it was sent"});
+}
 
 const CompressorRegistry& builtin_compressors() {
   static const CompressorRegistry registry("compressor", {
@@ -46,25 +79,14 @@ const CompressorRegistry& builtin_compressors() {
 
 Compression Compression::parse(std::string_view spec, const CompressorRegistry& known) {
   return known.make(with_colon(spec), [&](const CompressorInfo& info, OptionReader& options) {
-    Compression c;
-    c.text = std::string(spec);
-    c.name = info.name;
-    c.maker = info.make(options);
-    read_memory(c, options);
-    c.min_values = static_cast<std::size_t>(options.integer("min", 256, 0, 1LL << 40));
-    const std::string scopes[] = {"tensor", "model"};
-    // One threshold for all layers finds what matters most; scales are a layer's own.
-    const bool selects = c.maker.traits.sparse && c.maker.compressor;
-    c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes) == "model";
-    const std::string routes[] = {"auto", "gather", "scatter"};
-    const std::string via = options.choice("via", "auto", routes);
-    c.route = via == "gather" ? Route::kGather : via == "scatter" ? Route::kScatter : Route::kAuto;
-    if (c.maker.sketch && options.given("via"))
-      throw InvalidConfig(c.name + ": via= has no meaning, because its sums travel; leave it out");
-    if (c.maker.sketch && c.whole_model && c.name == "powersgd")
-      throw InvalidConfig("powersgd: per=model has no meaning, because it works on matrices; leave it out");
-    return c;
+    return read_compression(info, options, std::string(spec));
   });
+}
+
+std::vector<OptionInfo> Compression::options_of(const CompressorInfo& info) {
+  OptionReader options(Spec::parse(info.name));
+  read_compression(info, options, info.name);
+  return {options.asked().begin(), options.asked().end()};
 }
 
 }  // namespace tacit

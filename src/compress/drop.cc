@@ -59,14 +59,13 @@ class Drop final : public Compressor {
 }  // namespace
 
 CompressorInfo drop_info() {
-  return {"drop",
-          "the values above a threshold that a sample gives (options: ratio=0.01, answer=3, sample=0.001, "
-          "packed)",
-          "arXiv:1704.05021", [](OptionReader& options) -> CompressorMaker {
+  return {"drop", "the values above a threshold that a sample gives", "arXiv:1704.05021",
+          "drop:ratio=0.01,ef", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);
             const sparse::Layout layout = sparse::read_layout(options);
-            const double sample = options.number("sample", 0.001, 1e-9, 1);
+            const double sample = options.number("sample", 0.001, 1e-9, 1,
+                                                 {"share of values that the threshold is found from"});
             return {{.contracts = true, .sparse = true},
                     [=] { return std::make_unique<Drop>(ratio, sample, layout); },
                     nullptr,

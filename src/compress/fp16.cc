@@ -29,7 +29,7 @@ class Fp16 final : public Compressor {
 }  // namespace
 
 CompressorInfo fp16_info() {
-  return {"fp16", "half precision, rounded to nearest: 2 bytes per value", "arXiv:1710.03740",
+  return {"fp16", "half precision, rounded to nearest: 2 bytes per value", "arXiv:1710.03740", "fp16",
           [](OptionReader&) -> CompressorMaker {
             return {{.contracts = true}, [] { return std::make_unique<Fp16>(); }, nullptr, {}, {0.6, 0.6}};
           }};

@@ -26,7 +26,8 @@ class Identity final : public Compressor {
 
 CompressorInfo identity_info() {
   return {
-      "identity", "nothing is compressed: the yardstick", "", [](OptionReader&) -> CompressorMaker {
+      "identity", "nothing is compressed: the yardstick", "", "identity",
+      [](OptionReader&) -> CompressorMaker {
         return {{.unbiased = true, .contracts = true}, [] { return std::make_unique<Identity>(); }, nullptr};
       }};
 }

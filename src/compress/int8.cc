@@ -59,9 +59,10 @@ class Int8 final : public Compressor {
 
 CompressorInfo int8_info() {
   return {
-      "int8", "8 bits between the least and the largest value of a block (options: block=1024)",
-      "arXiv:1511.04561", [](OptionReader& options) -> CompressorMaker {
-        const auto block = static_cast<std::size_t>(options.integer("block", 1024, 16, 1 << 20));
+      "int8", "8 bits between the least and the largest value of a block", "arXiv:1511.04561",
+      "int8:block=256", [](OptionReader& options) -> CompressorMaker {
+        const auto block = static_cast<std::size_t>(
+            options.integer("block", 1024, 16, 1 << 20, {"values that share one scale"}));
         return {
             {.contracts = true}, [block] { return std::make_unique<Int8>(block); }, nullptr, {}, {0.6, 0.7}};
       }};

@@ -12,6 +12,9 @@ namespace tacit {
 
 // The option ratio=, in (0, 1].
 double read_ratio(OptionReader& options, double fallback);
+// The options ef and dgc, which all compressors have.
+bool read_ef(OptionReader& options);
+bool read_dgc(OptionReader& options);
 // The ratio of an owner's answer, from `answer=`, how many times that of one rank it is.
 double read_answer(OptionReader& options, double ratio);
 

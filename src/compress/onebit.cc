@@ -58,9 +58,10 @@ class OneBit final : public Compressor {
 }  // namespace
 
 CompressorInfo onebit_info() {
-  return {"onebit", "the sign, times the mean magnitude of a block (options: block=1024)", "arXiv:1905.10936",
+  return {"onebit", "the sign, times the mean magnitude of a block", "arXiv:1905.10936", "onebit,ef",
           [](OptionReader& options) -> CompressorMaker {
-            const auto block = options.integer("block", 1024, 8, 1 << 30);
+            const auto block =
+                options.integer("block", 1024, 8, 1 << 30, {"values that share one scale; a multiple of 8"});
             if (block % 8 != 0)
               throw InvalidConfig("onebit: block=" + std::to_string(block) +
                                   " is not a multiple of 8; give " + std::to_string((block + 7) / 8 * 8));

@@ -125,10 +125,11 @@ class PowerSgd final : public LinearSketch {
 }  // namespace
 
 CompressorInfo powersgd_info() {
-  return {"powersgd", "a low-rank approximation by one power iteration; sums travel (options: rank=2, warm)",
-          "arXiv:1905.13727", [](OptionReader& options) -> CompressorMaker {
-            const auto rank = static_cast<std::size_t>(options.integer("rank", 2, 1, 1024));
-            const bool warm = options.flag("warm", true);
+  return {"powersgd", "a low-rank approximation by one power iteration; sums travel", "arXiv:1905.13727",
+          "powersgd:rank=2,ef", [](OptionReader& options) -> CompressorMaker {
+            const auto rank =
+                static_cast<std::size_t>(options.integer("rank", 2, 1, 1024, {"rank of the approximation"}));
+            const bool warm = options.flag("warm", true, {"begin with the last step's result"});
             return {{.contracts = true},
                     nullptr,
                     [=](Matrix m) { return std::make_unique<PowerSgd>(rank, warm, m); },

@@ -17,26 +17,26 @@
 namespace tacit {
 
 CompressorInfo qsgd_info() {
-  return {
-      "qsgd",
-      "stochastic rounding to levels of a bucket's norm (options: levels=7, bucket=512, norm=l2|max, elias)",
-      "arXiv:1610.02132", [](OptionReader& options) -> CompressorMaker {
-        LevelRule rule{.who = "qsgd"};
-        rule.levels = static_cast<int>(options.integer("levels", 7, 1, 127));
-        rule.bucket = static_cast<std::size_t>(options.integer("bucket", 512, 8, 1 << 20));
-        const std::string norms[] = {"l2", "max"};
-        rule.max_norm = options.choice("norm", "l2", norms) == "max";
-        rule.elias = options.flag("elias", false);
-        const double s = rule.levels;
-        const auto b = static_cast<double>(rule.bucket);
-        // With the largest magnitude as norm a level is at most ||v||_2 / s, and a draw's variance 1/4 of its square.
-        const double bound = rule.max_norm ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
-        return {{.unbiased = true, .contracts = bound < 1},
-                [rule] { return std::make_unique<LevelCompressor>(rule); },
-                nullptr,
-                {},
-                rule.elias ? Effort{11, 10} : Effort{3.2, 1.3}};
-      }};
+  return {"qsgd", "stochastic rounding to levels of a bucket's norm", "arXiv:1610.02132",
+          "qsgd:levels=7,bucket=512", [](OptionReader& options) -> CompressorMaker {
+            LevelRule rule{.who = "qsgd"};
+            rule.levels =
+                static_cast<int>(options.integer("levels", 7, 1, 127, {"levels between 0 and the norm"}));
+            rule.bucket = static_cast<std::size_t>(
+                options.integer("bucket", 512, 8, 1 << 20, {"values that share one norm"}));
+            const std::string norms[] = {"l2", "max"};
+            rule.max_norm = options.choice("norm", "l2", norms, {"what levels are shares of"}) == "max";
+            rule.elias = options.flag("elias", false, {"Elias codes: fewer bytes, more time"});
+            const double s = rule.levels;
+            const auto b = static_cast<double>(rule.bucket);
+            // With the largest magnitude as norm a level is at most ||v||_2 / s, and a draw's variance 1/4 of its square.
+            const double bound = rule.max_norm ? b / (4 * s * s) : std::min(b / (s * s), std::sqrt(b) / s);
+            return {{.unbiased = true, .contracts = bound < 1},
+                    [rule] { return std::make_unique<LevelCompressor>(rule); },
+                    nullptr,
+                    {},
+                    rule.elias ? Effort{11, 10} : Effort{3.2, 1.3}};
+          }};
 }
 
 }  // namespace tacit

@@ -58,10 +58,10 @@ class RandomK final : public LinearSketch {
 }  // namespace
 
 CompressorInfo randomk_info() {
-  return {"randomk", "values at positions that all ranks draw alike; sums travel (options: ratio=0.01)",
-          "arXiv:1809.07599", [](OptionReader& options) -> CompressorMaker {
+  return {"randomk", "values at positions that all ranks draw alike; sums travel", "arXiv:1809.07599",
+          "randomk:ratio=0.01,ef", [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
-            const bool remembers = options.flag("ef", false) || options.flag("dgc", false);
+            const bool remembers = read_ef(options) || read_dgc(options);
             return {{.unbiased = !remembers, .contracts = true, .sparse = true},
                     nullptr,
                     [=](Matrix m) { return std::make_unique<RandomK>(ratio, !remembers, m.count); },

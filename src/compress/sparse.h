@@ -23,7 +23,8 @@ namespace tacit::sparse {
 enum class Layout { kPlain, kPacked };
 
 inline Layout read_layout(OptionReader& options) {
-  return options.flag("packed", false) ? Layout::kPacked : Layout::kPlain;
+  return options.flag("packed", false, {"half floats and packed positions: fewer bytes"}) ? Layout::kPacked
+                                                                                          : Layout::kPlain;
 }
 
 inline int low_digits(std::size_t count, std::size_t n) {

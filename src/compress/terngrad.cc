@@ -13,9 +13,10 @@
 namespace tacit {
 
 CompressorInfo terngrad_info() {
-  return {"terngrad", "-1, 0 or 1 times the largest magnitude of a bucket, at random (options: bucket=4096)",
-          "arXiv:1705.07878", [](OptionReader& options) -> CompressorMaker {
-            const auto bucket = static_cast<std::size_t>(options.integer("bucket", 4096, 8, 1 << 30));
+  return {"terngrad", "-1, 0 or 1 times the largest magnitude of a bucket, at random", "arXiv:1705.07878",
+          "terngrad:bucket=4096", [](OptionReader& options) -> CompressorMaker {
+            const auto bucket = static_cast<std::size_t>(
+                options.integer("bucket", 4096, 8, 1 << 30, {"values that share one scale"}));
             const LevelRule rule{.who = "terngrad", .levels = 1, .bucket = bucket, .max_norm = true};
             return {{.unbiased = true},
                     [rule] { return std::make_unique<LevelCompressor>(rule); },

@@ -90,7 +90,7 @@ class TopK final : public Compressor {
 }  // namespace
 
 double read_ratio(OptionReader& options, double fallback) {
-  const double ratio = options.number("ratio", fallback, 0, 1);
+  const double ratio = options.number("ratio", fallback, 0, 1, {"share of the values that is sent"});
   if (!(ratio > 0))
     throw InvalidConfig(options.spec().name +
                         ": ratio=0 sends nothing; give a number in (0, 1], such as 0.01");
@@ -98,12 +98,13 @@ double read_ratio(OptionReader& options, double fallback) {
 }
 
 double read_answer(OptionReader& options, double ratio) {
-  return std::min(1.0, ratio * options.number("answer", 3, 1, 1e6));
+  return std::min(1.0, ratio * options.number("answer", 3, 1, 1e6,
+                                              {"what a mean of several ranks sends, times the ratio"}));
 }
 
 CompressorInfo topk_info() {
-  return {"topk", "the largest values, exactly so many (options: ratio=0.01, answer=3, packed)",
-          "arXiv:1809.10505", [](OptionReader& options) -> CompressorMaker {
+  return {"topk", "the largest values, exactly so many", "arXiv:1809.10505", "topk:ratio=0.01,ef",
+          [](OptionReader& options) -> CompressorMaker {
             const double ratio = read_ratio(options, 0.01);
             const double answer = read_answer(options, ratio);
             const sparse::Layout layout = sparse::read_layout(options);

@@ -3,12 +3,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <numeric>
 
 namespace tacit {
 namespace {
+
+std::string small(std::string_view name) {
+  std::string out = canonical(name);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
 
 // How many letters must be added, dropped, replaced or swapped with their neighbour to turn a into b.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -61,14 +68,14 @@ std::string canonical(std::string_view name) {
 }
 
 std::string nearest(std::string_view name, std::span<const std::string> known) {
-  const std::string wanted = canonical(name);
+  const std::string wanted = small(name);
   std::string best;
   // Farther than this is no help: two letters in five, one in three.
   const std::size_t limit =
       std::max<std::size_t>(1, std::min(name.size() / 2, std::max<std::size_t>(2, name.size() / 3)));
   std::size_t best_distance = limit + 1;
   for (const std::string& candidate : known) {
-    const std::size_t d = distance(wanted, canonical(candidate));
+    const std::size_t d = distance(wanted, small(candidate));
     if (d < best_distance) {
       best = candidate;
       best_distance = d;

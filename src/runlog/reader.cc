@@ -5,6 +5,7 @@
 
 #include "runlog/json.h"
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {
@@ -22,8 +23,9 @@ void take(const Json& json, RunRecord& record) {
 }  // namespace
 
 RunRecord read_run_log(const std::filesystem::path& file) {
+  if (const std::error_code error = reading_error(file))
+    throw InvalidConfig(unreadable(file, error) + "; give the run.jsonl of a run");
   std::ifstream in(file);
-  if (!in) throw InvalidConfig("cannot read " + file.string() + "; is it the run.jsonl of a run?");
   RunRecord record;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {

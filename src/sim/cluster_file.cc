@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/toml_table.h"
+#include "tacit/core/files.h"
 #include "tacit/sim/cluster.h"
 
 namespace tacit {
@@ -62,9 +63,9 @@ void read_network(Table& network, const fs::path& folder, Cluster& cluster) {
 
 // One step per line, in seconds or with a unit; `#` begins a remark.
 std::vector<Seconds> read_trace(const fs::path& file) {
+  if (const std::error_code error = reading_error(file))
+    throw InvalidConfig("the trace " + unreadable(file, error) + "; give a path beside the cluster file");
   std::ifstream in(file);
-  if (!in)
-    throw InvalidConfig("cannot read the trace " + file.string() + "; give a path beside the cluster file");
   std::vector<Seconds> steps;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {

@@ -116,10 +116,11 @@ std::string span(Seconds at, Seconds until) {
 FaultDraw FaultDraw::parse(const std::string& text) {
   OptionReader options(Spec::parse("faults:" + text));
   FaultDraw draw;
-  draw.seed =
-      static_cast<std::uint64_t>(options.integer("seed", 1, 0, std::numeric_limits<std::int64_t>::max()));
-  draw.rate = options.number("rate", draw.rate, 0, 1000);
-  if (const std::string span = options.text("for", ""); !span.empty())
+  draw.seed = static_cast<std::uint64_t>(
+      options.integer("seed", 1, 0, std::numeric_limits<std::int64_t>::max(), {"of the draw"}));
+  draw.rate = options.number("rate", draw.rate, 0, 1000, {"faults per worker and minute"});
+  if (const std::string span = options.text("for", "", {"time in which they begin, such as 10min"});
+      !span.empty())
     draw.span = sim::parse_time(span, "--faults: for");
   options.finish();
   if (!(draw.span > Seconds(0)))

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <fstream>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 
 namespace tacit::sim {
 namespace {
@@ -87,8 +87,9 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 std::vector<s4u::Host*> load(const Cluster& cluster) {
   const std::string file = cluster.platform.string();
-  if (!std::ifstream(cluster.platform))
-    throw InvalidConfig("cannot read the platform file " + file + "; give the path of a SimGrid platform");
+  if (const std::error_code error = reading_error(cluster.platform))
+    throw InvalidConfig("the platform file " + unreadable(file, error) +
+                        "; give the path of a SimGrid platform");
   try {
     s4u::Engine::get_instance()->load_platform(file);
   } catch (const std::exception& error) {

@@ -14,13 +14,14 @@
 #include "sim/toml_text.h"
 #include "sim/units.h"
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 #include "tacit/core/text.h"
 #include "tacit/sim/cluster.h"
 
 namespace tacit::sim {
 
-// One table of a file; `where` is how messages call it. Every key is asked for once; finish() refuses what nobody asked
-// for, with the nearest known key.
+// One table of a file; `where` is what messages write before its keys: "a.toml: ", "a.toml: run 2.". Every key is asked
+// for once; finish() refuses what nobody asked for, with the nearest known key.
 class Table {
  public:
   Table(const toml::value& value, std::string where) : where_(std::move(where)) {
@@ -82,7 +83,8 @@ class Table {
     const toml::value* v = find(key);
     if (v == nullptr) return all;
     if (!v->is_array()) refuse_value(key, "tables, written [[" + key + "]]");
-    for (const toml::value& each : v->as_array()) all.emplace_back(each, name(key) + ".");
+    for (const toml::value& each : v->as_array())
+      all.emplace_back(each, name(key) + " " + std::to_string(all.size() + 1) + ".");
     return all;
   }
 
@@ -91,7 +93,10 @@ class Table {
       if (std::find(asked_.begin(), asked_.end(), key) == asked_.end())
         throw InvalidConfig(where_ + unknown_name("key", key, asked_));
   }
-  [[noreturn]] void refuse(const std::string& why) const { throw InvalidConfig(where_ + " " + why); }
+  // About the table as a whole.
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw InvalidConfig(where_.substr(0, where_.find_last_not_of(".: ") + 1) + " " + why);
+  }
   [[noreturn]] void refuse_value(const std::string& key, const std::string& want) const {
     throw InvalidConfig(name(key) + " wants " + want);
   }
@@ -119,20 +124,32 @@ class Table {
   std::vector<std::string> asked_;
 };
 
+// "a.toml:3 is not TOML: an invalid key appeared" and below it the line with a caret. The parser's own text is a drawing
+// of several lines, of which the first says what is wrong, behind the name of a function of the parser.
+inline std::string describe(const toml::syntax_error& error, const std::filesystem::path& file) {
+  std::string what = error.what();
+  what.resize(std::min(what.find('\n'), what.size()));
+  if (const auto end = what.find(": "); what.starts_with("[error] toml::") && end != std::string::npos)
+    what.erase(0, end + 2);
+  if (what.ends_with('.')) what.pop_back();
+  const toml::source_location at = error.location();
+  const std::size_t before = at.column() > 0 ? at.column() - 1 : 0;
+  return file.string() + ":" + std::to_string(at.line()) + " is not TOML: " + what + "\n  " +
+         shown(at.line_str()) + "\n  " + std::string(before, ' ') + "^";
+}
+
 // `kind` is what messages call the file, `example` the path of a good one.
 inline toml::value parse_toml(const std::filesystem::path& file, const std::string& kind,
                               const std::string& example) {
-  std::ifstream in(file);
-  if (!in || std::filesystem::is_directory(file))
-    throw InvalidConfig("cannot read the " + kind + " " + file.string() + "; give the path of one, such as " +
+  if (const std::error_code error = reading_error(file))
+    throw InvalidConfig("the " + kind + " " + unreadable(file, error) + "; give the path of one, such as " +
                         example);
+  std::ifstream in(file);
   std::istringstream text(read_toml_text(in, "the " + kind + " " + file.string()));
   try {
     return toml::parse(text, file.string());
   } catch (const toml::syntax_error& error) {
-    const std::string what = error.what();  // a drawing of several lines; the first says what is wrong
-    throw InvalidConfig("the " + kind + " " + file.string() + " is not TOML: line " +
-                        std::to_string(error.location().line()) + ": " + what.substr(0, what.find('\n')));
+    throw InvalidConfig("the " + kind + " " + describe(error, file));
   }
 }
 

@@ -92,8 +92,9 @@ class CompSkip final : public Strategy {
 };
 
 // A compressor as an option's value, where + stands for the commas: topk:ratio=0.01+min=0.
-std::optional<Compression> read_compressor(OptionReader& options, const std::string& key) {
-  std::string spec = options.text(key, "");
+std::optional<Compression> read_compressor(OptionReader& options, const std::string& key,
+                                           const Meaning& meaning) {
+  std::string spec = options.text(key, "", meaning);
   if (spec.empty()) return std::nullopt;
   std::replace(spec.begin(), spec.end(), '+', ',');
   Compression how = Compression::parse(spec);
@@ -107,19 +108,26 @@ std::optional<Compression> read_compressor(OptionReader& options, const std::str
 StrategyInfo compskip_info() {
   return {
       kName,
-      "compressed and skipped updates, both ways (options: up, down, skip=period:2, server_skip, limit=16, "
-      "stagger)",
+      "compressed and skipped updates, both ways",
       "10.1109/ACCESS.2023.3315331",
+      "compskip:skip=period:4,up=topk:ratio=0.01+min=0",
       [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-        const auto limit = options.integer("limit", 16, 0, 1'000'000'000);
+        const auto limit =
+            options.integer("limit", 16, 0, kMany, {"the most steps in a row in which one is silent"});
         Sides sides;
-        sides.up = read_compressor(options, "up");
-        sides.down = read_compressor(options, "down");
-        const std::string skip = options.text("skip", "period:2");
+        sides.up = read_compressor(
+            options, "up",
+            {"compressor of what workers send, + for its commas", "topk:ratio=0.05+packed+min=0"});
+        sides.down = read_compressor(options, "down", {"compressor of what servers send", "as up"});
+        const std::string skip = options.text(
+            "skip", "period:2", {"when workers are silent: never, period:K, random:RHO or magnitude:THETA"});
         sides.skip = SkipSchedule::parse("skip", skip, limit);
-        sides.server_skip = SkipSchedule::parse("server_skip", options.text("server_skip", skip), limit);
+        const std::string server_skip =
+            options.text("server_skip", skip, {"when servers are silent", "as skip"});
+        sides.server_skip = SkipSchedule::parse("server_skip", server_skip, limit);
         // Whoever speaks when the servers do not is only heard later.
-        sides.stagger = options.flag("stagger", !sides.skip.same_period(sides.server_skip));
+        sides.stagger = options.flag("stagger", !sides.skip.same_period(sides.server_skip),
+                                     {"workers speak by turns", "true, unless servers have the same period"});
         return std::make_unique<CompSkip>(std::move(sides));
       },
       Sends::kBothWays};

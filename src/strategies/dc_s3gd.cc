@@ -134,17 +134,19 @@ class DcS3gd final : public Strategy {
   std::unique_ptr<Pending> pending_;  // last: it ends before what it uses
 };
 
+std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
+  const std::string scopes[] = {"model", "tensor"};
+  const auto per = options.choice("per", "model", scopes, {"whose lengths count"});
+  const auto resync = options.integer("resync", 100, 0, kMany, {"steps between means of weights"});
+  const auto lambda = options.number("lambda", 0.2, 0, 10, {"relative length of the correction"});
+  return std::make_unique<DcS3gd>(lambda, per == "tensor", resync);
+}
+
 }  // namespace
 
 StrategyInfo dc_s3gd_info() {
-  return with_own_weights(
-      {"dc_s3gd", "updates averaged behind the next gradient (options: lambda=0.2, per=model, resync=100)",
-       "arXiv:1911.02516", [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-         const std::string scopes[] = {"model", "tensor"};
-         const bool per_tensor = options.choice("per", "model", scopes) == "tensor";
-         const auto resync = options.integer("resync", 100, 0, 1'000'000'000);
-         return std::make_unique<DcS3gd>(options.number("lambda", 0.2, 0, 10), per_tensor, resync);
-       }});
+  return with_own_weights({"dc_s3gd", "updates averaged behind the next gradient", "arXiv:1911.02516",
+                           "dc_s3gd:lambda=0.2", make});
 }
 
 }  // namespace tacit

@@ -8,12 +8,9 @@
 // Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i, sum w_i (tests/strategies/gossip_test.cc).
 // Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average
 //             (overlap=0: as in the paper). While an exchange is under way no other begins. Momentum stays local.
-//             push_sum steps on z_i, which is x_i + w_i U(g_i) and not x_i + U(g_i): among random peers w_i may be
-//             small, and U / w_i large.
-#include <array>
+//             push_sum steps on z_i: x_i + w_i U(g_i), not x_i + U(g_i), as w_i may be small and U / w_i large.
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "tacit/collectives/board.h"
@@ -132,19 +129,22 @@ class PushGossip final : public Strategy {
 
 std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
   const PeerDraw draw = PeerDraw::read(options);
-  if (options.choice("mode", "pull", std::array<std::string, 2>{"pull", "push"}) == "pull")
-    return std::make_unique<PullGossip>(draw, options.flag("overlap", true));
-  return std::make_unique<PushGossip>(draw, options.flag("push_sum", false));
+  const std::string modes[] = {"pull", "push"};
+  const bool pulls = options.choice("mode", "pull", modes, {"who changes: who asks or is asked"}) == "pull";
+  const bool overlap = options.flag("overlap", true, {"pull: go on while the peer's weights are under way"});
+  const bool push_sum = options.flag("push_sum", false, {"push: send a weight too, and keep the mean"});
+  options.only_with(pulls ? "push_sum" : "overlap", false, pulls ? "mode=push" : "mode=pull");
+  if (pulls) return std::make_unique<PullGossip>(draw, overlap);
+  return std::make_unique<PushGossip>(draw, push_sum);
 }
 
 }  // namespace
 
 StrategyInfo gossip_info() {
-  const char* summary =
-      "gossiping SGD: weights averaged with one peer at a time, without waiting (options: mode, period=1, "
-      "probability, peers, overlap, push_sum)";
-  return {"gossip",         summary, "arXiv:1611.04581", make, Sends::kNotCompressed, /*asynchronous=*/true,
-          /*survives=*/true};
+  StrategyInfo info{"gossip", "gossiping SGD: weights averaged with one peer at a time, without waiting",
+                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make};
+  info.asynchronous = info.survives = true;
+  return info;
 }
 
 }  // namespace tacit

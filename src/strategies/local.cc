@@ -81,10 +81,13 @@ class Local final : public Strategy {
 }  // namespace
 
 StrategyInfo local_info() {
-  return {"local", "local SGD: weights averaged every `period` steps (options: period=16)",
+  return {"local",
+          "local SGD: weights averaged every `period` steps",
           "arXiv:1805.09767",
+          "local:period=8",
           [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-            return std::make_unique<Local>(options.integer("period", 16, 1, 1'000'000'000));
+            return std::make_unique<Local>(
+                options.integer("period", 16, 1, kMany, {"steps between two means of the weights"}));
           },
           Sends::kDifferences};
 }

@@ -85,10 +85,13 @@ class Ssgd final : public Strategy {
 
 StrategyInfo ssgd_info() {
   return {.name = "ssgd",
-          .summary = "synchronous SGD: gradients averaged at every step (options: servers)",
+          .summary = "synchronous SGD: gradients averaged at every step",
           .paper = "arXiv:1604.00981",
+          .example = "ssgd:servers=2",
           .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const auto servers = options.integer("servers", 0, 0, 1'000'000);
+            const auto servers = options.integer(
+                "servers", 0, 0, 1'000'000,
+                {"ranks that hold the weights and take gradients; 0: all-reduce, no servers"});
             if (servers > 0) Shards::check_fit(static_cast<int>(servers), ranks);
             return std::make_unique<Ssgd>(static_cast<int>(servers));
           },

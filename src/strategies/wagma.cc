@@ -90,8 +90,20 @@ class Wagma final : public Strategy {
   std::optional<GroupSums> sums_;
 };
 
+GroupSums::Manner read_manner(OptionReader& options) {
+  static const std::array<std::string, 2> kLate{"mean", "add"};
+  const std::string late =
+      options.choice("late", "add", kLate, {"what a late rank does with its step; mean: the paper's"});
+  return {
+      .late = late == "add" ? Late::kAdd : Late::kMean,
+      .patience = options.number("patience", 0.25, 0, 1,
+                                 {"longest wait for others, as a share of the usual time between averages"})};
+}
+
 int checked_group(OptionReader& options, int ranks) {
-  const auto group = static_cast<int>(options.integer("group", groups::default_size(ranks), 1, 1'000'000));
+  const auto group = static_cast<int>(
+      options.integer("group", groups::default_size(ranks), 1, 1'000'000,
+                      {"ranks that average at a step", "about the square root of the ranks"}));
   if (group > ranks)
     throw InvalidConfig("wagma: group=" + std::to_string(group) + " does not fit " + std::to_string(ranks) +
                         (ranks == 1 ? " worker" : " workers") + "; give 1 to " + std::to_string(ranks) +
@@ -104,16 +116,14 @@ int checked_group(OptionReader& options, int ranks) {
 StrategyInfo wagma_info() {
   return {"wagma",
           "wait-avoiding group averaging: weights averaged in changing groups at every step, in all every "
-          "`period` "
-          "steps (options: group, period=10, patience=0.25, late=add)",
+          "`period` steps",
           "arXiv:2005.00124",
+          "wagma:group=4,period=10",
           [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            static const std::array<std::string, 2> kLate{"mean", "add"};
             const WagmaOptions o{
                 .group = checked_group(options, ranks),
-                .period = options.integer("period", 10, 1, 1'000'000'000),
-                .manner = {.late = options.choice("late", "add", kLate) == "add" ? Late::kAdd : Late::kMean,
-                           .patience = options.number("patience", 0.25, 0, 1)}};
+                .period = options.integer("period", 10, 1, kMany, {"steps between two means over all ranks"}),
+                .manner = read_manner(options)};
             return std::make_unique<Wagma>(o);
           },
           Sends::kNotCompressed,

@@ -11,8 +11,9 @@ namespace {
 std::optional<SgdSettings> sgd_settings(const std::string& spec) {
   OptionReader options(Spec::parse(spec));
   if (options.spec().name != "sgd") return std::nullopt;
-  SgdSettings sgd{options.number("momentum", 0, 0, 1), options.number("weight_decay", 0, 0, 1e9)};
-  if (options.given("nesterov")) sgd.nesterov = options.flag("nesterov", false);
+  // Bounds and meanings are those of optimizer.cc, which has read them before.
+  SgdSettings sgd{options.number("momentum", 0, 0, 1, {}), options.number("weight_decay", 0, 0, 1e9, {})};
+  if (options.given("nesterov")) sgd.nesterov = options.flag("nesterov", false, {});
   return sgd;
 }
 

@@ -103,9 +103,11 @@ class Adam final : public Optimizer {
 
 std::unique_ptr<Optimizer> make_sgd(OptionReader& options) {
   kernels::SgdStep rule;
-  rule.momentum = static_cast<float>(options.number("momentum", 0, 0, kBelowOne));
-  rule.nesterov = options.flag("nesterov", false);
-  rule.weight_decay = static_cast<float>(options.number("weight_decay", 0, 0, kMaxDecay));
+  rule.momentum = static_cast<float>(
+      options.number("momentum", 0, 0, kBelowOne, {"share of the last step that is kept"}));
+  rule.nesterov = options.flag("nesterov", false, {"Nesterov's momentum; needs a momentum"});
+  rule.weight_decay = static_cast<float>(
+      options.number("weight_decay", 0, 0, kMaxDecay, {"times the weights, added to the gradient"}));
   if (rule.nesterov && rule.momentum == 0)
     throw InvalidConfig("sgd: nesterov needs a momentum; write sgd:momentum=0.9,nesterov");
   return std::make_unique<Sgd>(rule);
@@ -113,10 +115,17 @@ std::unique_ptr<Optimizer> make_sgd(OptionReader& options) {
 
 std::unique_ptr<Optimizer> make_adam(OptionReader& options, double weight_decay, Decay decay) {
   kernels::AdamStep rule;
-  rule.beta1 = static_cast<float>(options.number("beta1", 0.9, 0, kBelowOne));
-  rule.beta2 = static_cast<float>(options.number("beta2", 0.999, 0, kBelowOne));
-  rule.epsilon = static_cast<float>(options.number("epsilon", 1e-8, 1e-30, 1));
-  return std::make_unique<Adam>(rule, options.number("weight_decay", weight_decay, 0, kMaxDecay), decay);
+  rule.beta1 =
+      static_cast<float>(options.number("beta1", 0.9, 0, kBelowOne, {"memory of the gradients' mean"}));
+  rule.beta2 =
+      static_cast<float>(options.number("beta2", 0.999, 0, kBelowOne, {"memory of their squares' mean"}));
+  rule.epsilon = static_cast<float>(
+      options.number("epsilon", 1e-8, 1e-30, 1, {"added to the root of the squares' mean"}));
+  const char* meaning = decay == Decay::kGradient
+                            ? "times the weights, added to the gradient"
+                            : "times the weights and the learning rate, taken off the weights";
+  return std::make_unique<Adam>(rule, options.number("weight_decay", weight_decay, 0, kMaxDecay, {meaning}),
+                                decay);
 }
 
 }  // namespace
@@ -125,12 +134,11 @@ const Registry<OptimizerInfo>& builtin_optimizers() {
   static const Registry<OptimizerInfo> all(
       "optimizer",
       {
-          {"sgd", "gradient descent: momentum=0, nesterov=false, weight_decay=0",
-           "Robbins, Monro 1951; Nesterov 1983", make_sgd},
-          {"adam", "Adam: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0 (in the gradient)",
-           "arXiv:1412.6980", [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
-          {"adamw", "AdamW: beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01 (on the weights)",
-           "arXiv:1711.05101",
+          {"sgd", "gradient descent", "Robbins, Monro 1951; Nesterov 1983", "sgd:momentum=0.9,nesterov",
+           make_sgd},
+          {"adam", "Adam, with weight decay in the gradient", "arXiv:1412.6980", "adam:beta1=0.9",
+           [](OptionReader& options) { return make_adam(options, 0, Decay::kGradient); }},
+          {"adamw", "Adam, with weight decay on the weights", "arXiv:1711.05101", "adamw:weight_decay=0.01",
            [](OptionReader& options) { return make_adam(options, 0.01, Decay::kWeights); }},
       });
   return all;

@@ -37,7 +37,8 @@ class WarmCurve final : public Schedule {
 };
 
 std::unique_ptr<Schedule> warmed(OptionReader& options, Curve curve) {
-  return std::make_unique<WarmCurve>(options.integer("warmup", 0, 0, kMaxSteps), std::move(curve));
+  return std::make_unique<WarmCurve>(
+      options.integer("warmup", 0, 0, kMaxSteps, {"steps of linear rise at the start"}), std::move(curve));
 }
 
 double one(double) { return 1; }
@@ -45,12 +46,14 @@ double one(double) { return 1; }
 std::unique_ptr<Schedule> make_constant(OptionReader& options) { return warmed(options, one); }
 
 std::unique_ptr<Schedule> make_warmup(OptionReader& options) {
-  return std::make_unique<WarmCurve>(options.integer("steps", 100, 0, kMaxSteps), one);
+  return std::make_unique<WarmCurve>(
+      options.integer("steps", 100, 0, kMaxSteps, {"steps of linear rise at the start"}), one);
 }
 
 std::unique_ptr<Schedule> make_step(OptionReader& options) {
-  const double every = options.number("every", 1.0 / 3, 1e-6, 1);
-  const double gamma = options.number("gamma", 0.1, 0, 1);
+  const double every =
+      options.number("every", 1.0 / 3, 1e-6, 1, {"share of the run between two drops", "1/3"});
+  const double gamma = options.number("gamma", 0.1, 0, 1, {"factor of a drop"});
   return warmed(options, [=](double over) {
     // 0.3 / 0.1 is a hair below 3, and the drop would come a step late.
     constexpr double kHair = 1e-9;
@@ -59,15 +62,15 @@ std::unique_ptr<Schedule> make_step(OptionReader& options) {
 }
 
 std::unique_ptr<Schedule> make_cosine(OptionReader& options) {
-  const double floor = options.number("floor", 0, 0, 1);
+  const double floor = options.number("floor", 0, 0, 1, {"the last factor"});
   return warmed(options, [=](double over) {
     return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * over)) / 2;
   });
 }
 
 std::unique_ptr<Schedule> make_poly(OptionReader& options) {
-  const double power = options.number("power", 2, 0, 100);
-  const double floor = options.number("floor", 0, 0, 1);
+  const double power = options.number("power", 2, 0, 100, {"of the share of the run that is left"});
+  const double floor = options.number("floor", 0, 0, 1, {"the last factor"});
   return warmed(options, [=](double over) { return floor + (1 - floor) * std::pow(1 - over, power); });
 }
 
@@ -77,12 +80,13 @@ const Registry<ScheduleInfo>& builtin_schedules() {
   static const Registry<ScheduleInfo> all(
       "schedule",
       {
-          {"constant", "always 1: warmup=0 (steps)", "no paper", make_constant},
-          {"warmup", "a linear rise, then 1: steps=100", "arXiv:1706.02677", make_warmup},
-          {"step", "times gamma after each share of the run: every=1/3, gamma=0.1, warmup=0",
-           "arXiv:1512.03385", make_step},
-          {"cosine", "half a cosine from 1 to the floor: floor=0, warmup=0", "arXiv:1608.03983", make_cosine},
-          {"poly", "(1 - share of the run)^power, to the floor: power=2, floor=0, warmup=0", "no paper",
+          {"constant", "always 1", "no paper", "constant:warmup=100", make_constant},
+          {"warmup", "a linear rise, then 1", "arXiv:1706.02677", "warmup:steps=100", make_warmup},
+          {"step", "times gamma after each share of the run", "arXiv:1512.03385", "step:every=0.25,gamma=0.1",
+           make_step},
+          {"cosine", "half a cosine from 1 to the floor", "arXiv:1608.03983", "cosine:warmup=100",
+           make_cosine},
+          {"poly", "(1 - share of the run)^power, to the floor", "no paper", "poly:power=2,warmup=100",
            make_poly},
       });
   return all;

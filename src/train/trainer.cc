@@ -288,6 +288,10 @@ class RankTrainer {
 
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks) {
   const Sampler sampler(samples, static_cast<std::size_t>(options.batch), ranks, options.seed);
+  if (options.steps == 0 && options.epochs > kMostSteps / sampler.steps_per_epoch())
+    throw InvalidConfig(std::to_string(options.epochs) + " epochs of " +
+                        std::to_string(sampler.steps_per_epoch()) + " steps are more than the " +
+                        std::to_string(kMostSteps) + " that a run can have; train for fewer epochs");
   return options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
 }
 

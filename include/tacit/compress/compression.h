@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tacit/compress/compressor.h"
 #include "tacit/core/registry.h"
@@ -35,8 +36,9 @@ struct CompressorMaker {
 
 struct CompressorInfo {
   std::string name;
-  std::string summary;  // one line, with its options
+  std::string summary;  // one line
   std::string paper;
+  std::string example;                                 // as a user writes it
   std::function<CompressorMaker(OptionReader&)> make;  // throws InvalidConfig
 };
 using CompressorRegistry = Registry<CompressorInfo>;
@@ -68,6 +70,8 @@ struct Compression {
   //   via=auto|gather|scatter       how contributions become a mean
   // Throws InvalidConfig.
   static Compression parse(std::string_view spec, const CompressorRegistry& known = builtin_compressors());
+  // The options of a compressor, with those that all have.
+  static std::vector<OptionInfo> options_of(const CompressorInfo& info);
 
   std::string text;  // as the user wrote it
   std::string name;

@@ -20,33 +20,55 @@ struct Spec {
   std::map<std::string, std::string> options;  // a key without '=' has the value "true"
 };
 
-// Hands options out by key, each with its default and its bounds; finish() refuses what is left over.
+// The most of steps and the like, which have no bound of their own.
+inline constexpr std::int64_t kMany = 1'000'000'000;
+
+// What an option is for, in a few words, and how its default is called where that is not the same number everywhere.
+struct Meaning {
+  std::string text;
+  std::string fallback{};  // "the number of ranks"; empty: the value itself
+};
+
+// An option as somebody asked for it, for `tacit list`: what the code reads is what the user is told.
+struct OptionInfo {
+  std::string key;
+  std::string fallback;  // empty: nothing
+  std::string range;     // "1 to 100", "0 or more", "true or false", "tensor or model"; empty: any text
+  std::string meaning;
+};
+
+// Hands options out by key, each with its default, its bounds and its meaning; finish() refuses what is left over.
 //
 // Errors  InvalidConfig that names the spec, the key, the value and what is wanted.
 class OptionReader {
  public:
   explicit OptionReader(Spec spec) : spec_(std::move(spec)), left_(spec_.options) {}
 
-  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t lo, std::int64_t hi);
-  double number(const std::string& key, double fallback, double lo, double hi);
-  bool flag(const std::string& key, bool fallback);
-  std::string text(const std::string& key, const std::string& fallback);
+  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t lo, std::int64_t hi,
+                       const Meaning& meaning);
+  double number(const std::string& key, double fallback, double lo, double hi, const Meaning& meaning);
+  bool flag(const std::string& key, bool fallback, const Meaning& meaning);
+  std::string text(const std::string& key, const std::string& fallback, const Meaning& meaning);
   std::string choice(const std::string& key, const std::string& fallback,
-                     std::span<const std::string> allowed);
+                     std::span<const std::string> allowed, const Meaning& meaning);
 
   // True where the user gave the key. Does not count as asking for it.
   bool given(const std::string& key) const { return spec_.options.contains(key); }
+  // Refuses a key that the user gave where it has no meaning: `only_with("overlap", mode == "pull", "mode=pull")`.
+  void only_with(const std::string& key, bool holds, const std::string& condition) const;
+  // Everything that was asked for so far, each key once, in that order.
+  std::span<const OptionInfo> asked() const { return asked_; }
   const Spec& spec() const { return spec_; }
   void finish() const;
 
  private:
   // The user's text for the key, or nullptr; remembers that somebody asked.
-  const std::string* take(const std::string& key);
+  const std::string* take(OptionInfo info);
   [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& want) const;
 
   Spec spec_;
   std::map<std::string, std::string> left_;
-  std::vector<std::string> asked_;
+  std::vector<OptionInfo> asked_;
 };
 
 }  // namespace tacit

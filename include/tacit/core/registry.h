@@ -16,7 +16,7 @@
 
 namespace tacit {
 
-// Info has a `name`. `kind` is what messages call one entry.
+// Info has a `name`, a `summary`, a `paper` and an `example`. `kind` is what messages call one entry.
 template <class Info>
 class Registry {
  public:
@@ -48,10 +48,18 @@ class Registry {
     return made;
   }
 
+  // What the entry's options are, if nothing is said about them: build() as for make().
+  template <class Build>
+  std::vector<OptionInfo> options_of(const Info& info, const Build& build) const {
+    OptionReader options(Spec::parse(info.name));
+    build(info, options);
+    return {options.asked().begin(), options.asked().end()};
+  }
+
   // The entry that `name:key=value,...` names. Throws InvalidConfig as make().
   const Info& find(std::string_view text) const {
     const Info* info = look_up(Spec::parse(text).name);
-    if (info == nullptr) throw InvalidConfig(unknown_name(kind_, text.substr(0, text.find(':')), names()));
+    if (info == nullptr) refuse(text);
     return *info;
   }
 
@@ -60,6 +68,14 @@ class Registry {
     for (const Info& info : infos_)
       if (canonical(info.name) == canonical(name)) return &info;
     return nullptr;
+  }
+
+  [[noreturn]] void refuse(std::string_view text) const {
+    const auto end = text.find_first_of(", =");  // local,period=4
+    if (end != std::string_view::npos && look_up(text.substr(0, end)) != nullptr)
+      throw InvalidConfig("'" + std::string(text) + "': options follow a colon; write " +
+                          std::string(text.substr(0, end)) + ":" + std::string(text.substr(end + 1)));
+    throw InvalidConfig(unknown_name(kind_, text.substr(0, text.find(':')), names()));
   }
 
   std::string kind_;

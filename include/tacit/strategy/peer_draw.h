@@ -23,17 +23,18 @@ struct PeerDraw {
   // The options period, probability and peers.
   static PeerDraw read(OptionReader& options) {
     PeerDraw draw;
-    draw.period = options.integer("period", 1, 1, 1'000'000'000);
+    draw.period = options.integer("period", 1, 1, kMany, {"steps between exchanges"});
     if (options.given("period") && options.given("probability"))
       throw InvalidConfig(
           "'" + options.spec().text +
           "' gives period and probability; an exchange comes every so many steps or at random, "
           "keep one of the two");
-    const double probability = options.number("probability", 1, 0, 1);
+    const double probability =
+        options.number("probability", 1, 0, 1, {"of an exchange at a step, in place of period", "none"});
     if (options.given("probability")) draw.probability = probability;
     std::vector<std::string> names;
     for (const GraphName& each : kGraphNames) names.emplace_back(each.name);
-    const std::string name = options.choice("peers", names.front(), names);
+    const std::string name = options.choice("peers", names.front(), names, {"whom to draw from"});
     for (const GraphName& each : kGraphNames)
       if (each.name == name) draw.graph = each.which;
     return draw;

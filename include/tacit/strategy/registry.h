@@ -24,6 +24,7 @@ struct StrategyInfo {
   std::string name;     // as in strategies.def
   std::string summary;  // one line
   std::string paper;
+  std::string example;  // as a user writes it, with an option
   // Reads its options and builds one rank's strategy in a world of so many ranks. Throws InvalidConfig.
   std::function<std::unique_ptr<Strategy>(OptionReader& options, int ranks)> make;
   Sends sends = Sends::kNotCompressed;

@@ -82,11 +82,16 @@ class Sampler {
   std::vector<std::uint32_t> order_;
 };
 
+using LoadData = std::function<DataPair()>;
+
 struct DatasetInfo {
   std::string name;
   std::string summary;  // one line
   std::string paper;    // or where else it is described
-  std::function<DataPair(OptionReader&)> load;
+  std::string example;  // as a user writes it
+  // Loading has two halves, so that a mistyped option is refused before a file is opened: this one reads the options,
+  // what it returns does the slow work.
+  std::function<LoadData(OptionReader&)> prepare;
 };
 
 const Registry<DatasetInfo>& builtin_datasets();

@@ -60,6 +60,7 @@ struct ModelInfo {
   std::string name;
   std::string summary;
   std::string paper;
+  std::string example;  // as a user writes it
   std::function<std::unique_ptr<Model>(OptionReader&, const ModelContext&)> make;
 };
 using ModelRegistry = Registry<ModelInfo>;

@@ -17,6 +17,7 @@ struct OptimizerInfo {
   std::string name;
   std::string summary;
   std::string paper;
+  std::string example;  // as a user writes it
   std::function<std::unique_ptr<Optimizer>(OptionReader&)> make;
 };
 

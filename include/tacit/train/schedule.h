@@ -26,6 +26,7 @@ struct ScheduleInfo {
   std::string name;
   std::string summary;
   std::string paper;
+  std::string example;  // as a user writes it
   std::function<std::unique_ptr<Schedule>(OptionReader&)> make;
 };
 

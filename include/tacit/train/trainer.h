@@ -60,7 +60,11 @@ void check_compression(const TrainOptions& options, const StrategyRegistry& stra
 // The same with the momentum of --optimizer where it belongs (momentum_place.h): what a run does.
 TrainOptions with_momentum_in_place(const TrainOptions& options, const StrategyRegistry& strategies);
 
-// The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data.
+// No run has more steps: what counts samples, milliseconds or bytes of one does not overflow.
+constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+
+// The number of steps that the options ask for. Throws InvalidConfig where no batch fits into the data, and for more than
+// kMostSteps.
 std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int ranks);
 
 // Trains one rank to the end. The body of World::run; report is written as the run goes on.

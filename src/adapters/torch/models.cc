@@ -95,7 +95,11 @@ Maker resnet_maker(const ModelCard& card, int threads) {
   return [name = std::string(card.name), depth = card.depth, threads](OptionReader& options,
                                                                       const ModelContext& context) {
     const std::array<std::string, 2> norms{"batch", "group"};
-    const Norm norm = options.choice("norm", "batch", norms) == "batch" ? Norm::kBatch : Norm::kGroup;
+    const Norm norm =
+        options.choice("norm", "batch", norms,
+                       {"normalisation of activations: by batch or by groups of channels"}) == "batch"
+            ? Norm::kBatch
+            : Norm::kGroup;
     check_input(name, context, 8);
     return seeded(context, threads, [&] { return make_resnet(context, (depth - 2) / 6, norm); });
   };
@@ -105,7 +109,7 @@ Maker resnet_maker(const ModelCard& card, int threads) {
 
 void add_models(ModelRegistry& registry, int threads_per_rank) {
   for (const ModelCard& card : kModelCards)
-    registry.add({card.name, card.summary, card.paper,
+    registry.add({card.name, card.summary, card.paper, card.example,
                   card.depth == 0 ? cnn_maker(threads_per_rank) : resnet_maker(card, threads_per_rank)});
 }
 

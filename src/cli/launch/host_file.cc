@@ -11,8 +11,10 @@
 #include <numeric>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 
 namespace tacit::cli {
 namespace {
@@ -37,6 +39,16 @@ std::optional<Host> host_from(const std::vector<std::string>& words) {
   const auto slots = slots_from(words.back());
   if (!slots) return std::nullopt;
   return Host{words.front(), *slots};
+}
+
+// "node1" and "4" of node1:4, as MPICH and Horovod write it; nothing where the name has no such end. More than one colon
+// is an address.
+std::pair<std::string, std::string> split_colon(const std::string& word) {
+  const auto colon = word.find(':');
+  if (colon == std::string::npos || colon == 0) return {};
+  const std::string slots = word.substr(colon + 1);
+  if (slots.find_first_not_of("0123456789") != std::string::npos) return {};
+  return {word.substr(0, colon), slots};
 }
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -66,10 +78,10 @@ void refuse_lonely_loopback(const std::vector<Host>& hosts, const std::string& f
 
 std::vector<Host> read_host_file(const std::filesystem::path& path) {
   const std::string file = path.string();
+  if (const std::error_code error = reading_error(path))
+    throw InvalidConfig(fmt::format("the host file {}; give --hosts a file with lines of HOST [slots=N]",
+                                    unreadable(path, error)));
   std::ifstream in(path);
-  if (!in || std::filesystem::is_directory(path))
-    throw InvalidConfig(
-        fmt::format("cannot read the host file {}; give --hosts a file with lines of HOST [slots=N]", file));
   std::vector<Host> hosts;
   std::map<std::string, int> seen;  // host, line
   std::string line;
@@ -77,6 +89,9 @@ std::vector<Host> read_host_file(const std::filesystem::path& path) {
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) continue;
     const auto host = host_from(words);
+    if (const auto [name, slots] = split_colon(words.front()); !slots.empty())
+      throw InvalidConfig(fmt::format("{}:{}: '{}' has a port or slots behind a colon; write `{} slots={}`",
+                                      file, number, words.front(), name, slots));
     if (!host)
       throw InvalidConfig(
           fmt::format("{}:{}: '{}' names no host; expected HOST [slots=N] with N from 1 to {}", file, number,

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {
@@ -23,10 +24,13 @@ constexpr std::uintmax_t kTooManyBytes = std::uintmax_t{1} << 31U;
 }
 
 std::size_t count_records(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::exists(file, ignored))
+  const std::error_code error = reading_error(file);
+  if (is_missing(error))
     refuse(file,
            "is missing; give path=DIR, the folder with the six .bin files of CIFAR-10's binary version");
+  if (error && error != std::errc::is_a_directory)
+    throw InvalidConfig(unreadable(file, error) + "; check its permissions");
+  std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) refuse(file, "is not a regular file; give a CIFAR-10 batch");
   std::error_code failed;
   const std::uintmax_t size = fs::file_size(file, failed);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 #include "tacit/core/text.h"
 #include "tacit/train/dataset.h"
 #include "train/data/cifar10.h"
@@ -21,10 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMnistClasses = 10;
+constexpr auto kUnbounded = std::numeric_limits<std::int64_t>::max();
 
-// Loading has two halves, so that a mistyped option is refused before a file is opened: the first reads the
-// options, the second does the slow work.
-using SlowHalf = std::function<DataPair()>;
+using SlowHalf = LoadData;
 using FastHalf = std::function<SlowHalf(OptionReader&)>;
 
 // Mean and spread of one channel, exact up to the last division: bytes are counted, not summed as floats.
@@ -78,8 +78,10 @@ void hold_out(DataPair& pair, std::size_t count) {
 fs::path find_idx(const fs::path& directory, const std::string& stem, const std::string& remedy) {
   for (const char* ending : {"", ".gz"}) {
     fs::path file = directory / (stem + ending);
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file;
+    const std::error_code error = reading_error(file);
+    if (!error) return file;
+    if (!is_missing(error))
+      throw InvalidConfig(unreadable(file, error) + "; give path=DIR with files that you may read");
   }
   throw InvalidConfig((directory / stem).string() + " is missing, with and without .gz; " + remedy);
 }
@@ -106,13 +108,14 @@ DataPair read_mnist(const fs::path& directory, const std::string& remedy) {
 FastHalf from_files(const std::string& usual_place, const std::string& remedy,
                     const std::function<DataPair(const fs::path&, const std::string&)>& read) {
   return [=](OptionReader& options) -> SlowHalf {
-    const std::string path = options.text("path", usual_place);
-    const auto limit = options.integer("limit", 0, 0, std::numeric_limits<std::int64_t>::max());
-    const auto holdout = options.integer("holdout", 0, 0, std::numeric_limits<std::int64_t>::max());
+    const std::string path = options.text("path", usual_place, {"folder of its files"});
+    const auto limit = options.integer("limit", 0, 0, kUnbounded, {"training samples that are kept; 0: all"});
+    const auto holdout = options.integer("holdout", 0, 0, kUnbounded,
+                                         {"training samples that take the place of the test set; 0: none"});
     return [=, name = options.spec().name] {
       if (path.empty()) throw InvalidConfig(name + " has no path; " + remedy);
-      std::error_code ignored;
-      if (!fs::is_directory(path, ignored)) throw InvalidConfig(path + " is not a folder; " + remedy);
+      if (const std::error_code error = listing_error(path))
+        throw InvalidConfig("data set " + name + ": the folder " + unreadable(path, error) + "; " + remedy);
       DataPair pair = read(path, remedy);
       hold_out(pair, static_cast<std::size_t>(holdout));
       cut(pair.train, static_cast<std::size_t>(limit));
@@ -125,15 +128,14 @@ SlowHalf synthetic(OptionReader& options) {
   return [o = read_synthetic_options(options)] { return make_synthetic(o); };
 }
 
-DatasetInfo info(std::string name, std::string summary, std::string source, FastHalf prepare) {
-  return {std::move(name), std::move(summary), std::move(source),
-          [prepare = std::move(prepare)](OptionReader& options) {
-            const SlowHalf load = prepare(options);
-            options.finish();
-            DataPair pair = load();
-            measure(pair);
-            return pair;
-          }};
+FastHalf measured(const FastHalf& prepare) {
+  return [=](OptionReader& options) -> SlowHalf {
+    return [load = prepare(options)] {
+      DataPair pair = load();
+      measure(pair);
+      return pair;
+    };
+  };
 }
 
 Registry<DatasetInfo> make_table() {
@@ -143,21 +145,22 @@ Registry<DatasetInfo> make_table() {
   return Registry<DatasetInfo>(
       "data set",
       {
-          info("fashion-mnist",
-               "70 000 grey images of clothing, 28 x 28, 10 classes (options: path, limit, holdout)",
-               "arXiv:1708.07747",
-               from_files("/usr/share/datasets/fashion-mnist",
-                          "install the Debian package dataset-fashion-mnist or give path=DIR", read_mnist)),
-          info("mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes (options: path, limit, holdout)",
-               "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
-               from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist)),
-          info(
-              "cifar10", "60 000 colour images, 32 x 32, 10 classes (options: path, limit, holdout)",
-              "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
-              from_files("", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
-                         read_cifar)),
-          info("synthetic", "smooth random prototypes with noise, any size; needs no file",
-               "src/train/data/synthetic.h", synthetic),
+          {"fashion-mnist", "70 000 grey images of clothing, 28 x 28, 10 classes", "arXiv:1708.07747",
+           "fashion-mnist:limit=10000",
+           measured(from_files("/usr/share/datasets/fashion-mnist",
+                               "install the Debian package dataset-fashion-mnist or give path=DIR",
+                               read_mnist))},
+          {"mnist", "70 000 grey handwritten digits, 28 x 28, 10 classes",
+           "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998", "mnist:path=data/mnist",
+           measured(from_files("", "give path=DIR, the folder with MNIST's four IDX files", read_mnist))},
+          {"cifar10", "60 000 colour images, 32 x 32, 10 classes",
+           "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+           "cifar10:path=data/cifar10",
+           measured(from_files(
+               "", "give path=DIR, the folder with the six .bin files of CIFAR-10's binary version",
+               read_cifar))},
+          {"synthetic", "smooth random prototypes with noise, any size; needs no file",
+           "src/train/data/synthetic.h", "synthetic:samples=4096,size=8", measured(synthetic)},
       });
 }
 
@@ -169,7 +172,8 @@ const Registry<DatasetInfo>& builtin_datasets() {
 }
 
 DataPair load_dataset(std::string_view spec) {
-  return builtin_datasets().make(spec, [](const DatasetInfo& each, OptionReader& o) { return each.load(o); });
+  return builtin_datasets().make(spec,
+                                 [](const DatasetInfo& each, OptionReader& o) { return each.prepare(o); })();
 }
 
 }  // namespace tacit

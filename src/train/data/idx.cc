@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tacit/core/error.h"
+#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {
@@ -49,8 +50,11 @@ std::string hex(std::uint32_t x) {
 class ByteFile {
  public:
   explicit ByteFile(fs::path path) : path_(std::move(path)) {
+    const std::error_code error = reading_error(path_);
+    if (is_missing(error)) refuse(path_, "is missing; check the path");
+    if (error && error != std::errc::is_a_directory)
+      throw InvalidConfig(unreadable(path_, error) + "; check its permissions");
     std::error_code ignored;
-    if (!fs::exists(path_, ignored)) refuse(path_, "is missing; check the path");
     if (!fs::is_regular_file(path_, ignored)) refuse(path_, "is not a regular file; give an IDX file");
     file_.reset(gzopen(path_.c_str(), "rb"));
     if (!file_)

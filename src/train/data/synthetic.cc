@@ -76,14 +76,15 @@ Dataset draw(const SyntheticOptions& o, std::span<const Image> prototypes, std::
 
 SyntheticOptions read_synthetic_options(OptionReader& options) {
   SyntheticOptions o;
-  o.samples = options.integer("samples", o.samples, 1, 10'000'000);
-  o.test = options.integer("test", o.test, 1, 10'000'000);
-  o.classes = static_cast<int>(options.integer("classes", o.classes, 2, 256));
-  o.channels = static_cast<int>(options.integer("channels", o.channels, 1, 3));
-  o.size = static_cast<int>(options.integer("size", o.size, 4, 512));
-  o.noise = options.number("noise", o.noise, 0, 10);
-  o.seed =
-      static_cast<std::uint64_t>(options.integer("seed", 1, 0, std::numeric_limits<std::int64_t>::max()));
+  o.samples = options.integer("samples", o.samples, 1, 10'000'000, {"training samples"});
+  o.test = options.integer("test", o.test, 1, 10'000'000, {"test samples"});
+  o.classes = static_cast<int>(options.integer("classes", o.classes, 2, 256, {"classes"}));
+  o.channels = static_cast<int>(options.integer("channels", o.channels, 1, 3, {"channels of an image"}));
+  o.size = static_cast<int>(options.integer("size", o.size, 4, 512, {"pixels along each side of an image"}));
+  o.noise = options.number("noise", o.noise, 0, 10,
+                           {"spread of the noise, where prototypes have values from 0 to 1"});
+  o.seed = static_cast<std::uint64_t>(
+      options.integer("seed", 1, 0, std::numeric_limits<std::int64_t>::max(), {"of prototypes and noise"}));
   const std::int64_t image = std::int64_t{o.channels} * o.size * o.size;
   if (const std::int64_t most = kMaxBytes / image; o.samples + o.test > most)
     throw InvalidConfig("synthetic: samples=" + std::to_string(o.samples) +

@@ -35,7 +35,7 @@ class Logistic final : public SoftmaxModel {
 }  // namespace
 
 ModelInfo logistic_info() {
-  return {"logistic", "multinomial logistic regression, hand-written", "convex; no paper",
+  return {"logistic", "multinomial logistic regression, hand-written", "convex; no paper", "logistic",
           [](OptionReader&, const ModelContext& context) -> std::unique_ptr<Model> {
             return std::make_unique<Logistic>(context);
           }};

@@ -57,10 +57,10 @@ class Mlp final : public SoftmaxModel {
 }  // namespace
 
 ModelInfo mlp_info() {
-  return {"mlp", "one hidden layer of rectified units, hand-written (options: hidden=128)",
-          "Rumelhart, Hinton, Williams, Nature 323, 1986",
+  return {"mlp", "one hidden layer of rectified units, hand-written",
+          "Rumelhart, Hinton, Williams, Nature 323, 1986", "mlp:hidden=256",
           [](OptionReader& options, const ModelContext& context) -> std::unique_ptr<Model> {
-            const auto hidden = options.integer("hidden", 128, 1, 65'536);
+            const auto hidden = options.integer("hidden", 128, 1, 65'536, {"hidden units"});
             return std::make_unique<Mlp>(context, static_cast<std::size_t>(hidden));
           }};
 }

@@ -63,10 +63,11 @@ class Quadratic final : public Model {
 }  // namespace
 
 ModelInfo quadratic_info() {
-  return {"quadratic", "a quadratic bowl over the mean image; no classes (options: condition=10)",
-          "convex; no paper",
+  return {"quadratic", "a quadratic bowl over the mean image; no classes", "convex; no paper",
+          "quadratic:condition=100",
           [](OptionReader& options, const ModelContext& context) -> std::unique_ptr<Model> {
-            return std::make_unique<Quadratic>(context, options.number("condition", 10, 1, 1e6));
+            return std::make_unique<Quadratic>(
+                context, options.number("condition", 10, 1, 1e6, {"largest curvature by the smallest"}));
           }};
 }
 

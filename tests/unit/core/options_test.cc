@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -75,70 +76,73 @@ TEST(Spec, AnEmptyKeyIsRefused) {
 TEST(OptionReader, GivesTheFallbackForWhatTheUserDidNotWrite) {
   OptionReader options = reader("x");
   const std::array<std::string, 1> allowed{"one"};
-  EXPECT_EQ(options.integer("i", 7, 0, 9), 7);
-  EXPECT_EQ(options.number("n", 0.5, 0, 1), 0.5);
-  EXPECT_TRUE(options.flag("f", true));
-  EXPECT_FALSE(options.flag("g", false));
-  EXPECT_EQ(options.text("t", "some"), "some");
-  EXPECT_EQ(options.choice("c", "one", allowed), "one");
+  EXPECT_EQ(options.integer("i", 7, 0, 9, {"an integer"}), 7);
+  EXPECT_EQ(options.number("n", 0.5, 0, 1, {"a number"}), 0.5);
+  EXPECT_TRUE(options.flag("f", true, {"a switch"}));
+  EXPECT_FALSE(options.flag("g", false, {"a switch"}));
+  EXPECT_EQ(options.text("t", "some", {"a text"}), "some");
+  EXPECT_EQ(options.choice("c", "one", allowed, {"a choice"}), "one");
   EXPECT_NO_THROW(options.finish());
 }
 
 TEST(OptionReader, IntegersReachTheirBoundsAndNotBeyond) {
-  EXPECT_EQ(reader("x:k=-3").integer("k", 0, -3, 5), -3);
-  EXPECT_EQ(reader("x:k=5").integer("k", 0, -3, 5), 5);
-  EXPECT_THROW(reader("x:k=-4").integer("k", 0, -3, 5), InvalidConfig);
-  EXPECT_THROW(reader("x:k=6").integer("k", 0, -3, 5), InvalidConfig);
+  EXPECT_EQ(reader("x:k=-3").integer("k", 0, -3, 5, {"k"}), -3);
+  EXPECT_EQ(reader("x:k=5").integer("k", 0, -3, 5, {"k"}), 5);
+  EXPECT_THROW(reader("x:k=-4").integer("k", 0, -3, 5, {"k"}), InvalidConfig);
+  EXPECT_THROW(reader("x:k=6").integer("k", 0, -3, 5, {"k"}), InvalidConfig);
 }
 
 TEST(OptionReader, AnIntegerIsWhollyAnInteger) {
   for (const char* bad : {"4x", "x4", "4.0", "1e3", "", " 4", "true", "99999999999999999999"}) {
     const std::string text = std::string("local:period=") + bad;
-    expect_says(refusal([&] { reader(text).integer("period", 16, 1, 1000); }),
+    expect_says(refusal([&] { reader(text).integer("period", 16, 1, 1000, {"steps"}); }),
                 {"local", "period=" + std::string(bad), "integer", "[1, 1000]"});
   }
 }
 
 TEST(OptionReader, NumbersReachTheirBoundsAndNotBeyond) {
-  EXPECT_EQ(reader("x:k=0").number("k", 1, 0, 0.25), 0);
-  EXPECT_EQ(reader("x:k=0.25").number("k", 1, 0, 0.25), 0.25);
-  EXPECT_EQ(reader("x:k=1e-3").number("k", 1, 0, 0.25), 1e-3);
-  EXPECT_THROW(reader("x:k=-0.001").number("k", 1, 0, 0.25), InvalidConfig);
-  EXPECT_THROW(reader("x:k=0.2501").number("k", 1, 0, 0.25), InvalidConfig);
+  EXPECT_EQ(reader("x:k=0").number("k", 1, 0, 0.25, {"k"}), 0);
+  EXPECT_EQ(reader("x:k=0.25").number("k", 1, 0, 0.25, {"k"}), 0.25);
+  EXPECT_EQ(reader("x:k=1e-3").number("k", 1, 0, 0.25, {"k"}), 1e-3);
+  EXPECT_THROW(reader("x:k=-0.001").number("k", 1, 0, 0.25, {"k"}), InvalidConfig);
+  EXPECT_THROW(reader("x:k=0.2501").number("k", 1, 0, 0.25, {"k"}), InvalidConfig);
 }
 
 TEST(OptionReader, ANumberIsWhollyAFiniteNumber) {
   for (const char* bad : {"nan", "-nan", "inf", "-inf", "infinity", "1e999", "0.1x", "", "true"}) {
     const std::string text = std::string("sgd:momentum=") + bad;
-    expect_says(refusal([&] { reader(text).number("momentum", 0, -1e300, 1e300); }),
+    expect_says(refusal([&] { reader(text).number("momentum", 0, -1e300, 1e300, {"momentum"}); }),
                 {"sgd", "momentum=" + std::string(bad), "a number in [-1e+300, 1e+300]"});
   }
 }
 
 TEST(OptionReader, FlagsAreYesOrNoInThreeSpellings) {
   for (const char* yes : {"true", "1", "yes"})
-    EXPECT_TRUE(reader(std::string("x:f=") + yes).flag("f", false)) << yes;
+    EXPECT_TRUE(reader(std::string("x:f=") + yes).flag("f", false, {"a switch"})) << yes;
   for (const char* no : {"false", "0", "no"})
-    EXPECT_FALSE(reader(std::string("x:f=") + no).flag("f", true)) << no;
-  EXPECT_TRUE(reader("x:f").flag("f", false));
-  expect_says(refusal([] { reader("sgd:nesterov=2").flag("nesterov", false); }),
+    EXPECT_FALSE(reader(std::string("x:f=") + no).flag("f", true, {"a switch"})) << no;
+  EXPECT_TRUE(reader("x:f").flag("f", false, {"a switch"}));
+  expect_says(refusal([] { reader("sgd:nesterov=2").flag("nesterov", false, {"a switch"}); }),
               {"sgd", "nesterov=2", "true or false"});
 }
 
 TEST(OptionReader, AChoiceIsOneOfTheAllowedInAnySpelling) {
   const std::array<std::string, 2> allowed{"ring", "halving_doubling"};
-  EXPECT_EQ(reader("x:a=ring").choice("a", "halving_doubling", allowed), "ring");
-  EXPECT_EQ(reader("x:a=halving-doubling").choice("a", "ring", allowed), "halving_doubling");
-  expect_says(refusal([&] { reader("ssgd:algorithm=rong").choice("algorithm", "ring", allowed); }),
-              {"ssgd", "algorithm", "'rong'", "did you mean 'ring'", "halving_doubling"});
+  EXPECT_EQ(reader("x:a=ring").choice("a", "halving_doubling", allowed, {"a choice"}), "ring");
+  EXPECT_EQ(reader("x:a=halving-doubling").choice("a", "ring", allowed, {"a choice"}), "halving_doubling");
+  expect_says(
+      refusal([&] { reader("ssgd:algorithm=rong").choice("algorithm", "ring", allowed, {"a choice"}); }),
+      {"ssgd", "algorithm", "'rong'", "did you mean 'ring'", "halving_doubling"});
 }
 
-TEST(OptionReader, TextIsTakenAsItIs) { EXPECT_EQ(reader("x:path=/a-b/c.d").text("path", ""), "/a-b/c.d"); }
+TEST(OptionReader, TextIsTakenAsItIs) {
+  EXPECT_EQ(reader("x:path=/a-b/c.d").text("path", "", {"a path"}), "/a-b/c.d");
+}
 
 TEST(OptionReader, AnOptionNobodyAskedForIsRefusedWithTheNearest) {
   OptionReader options = reader("local:perod=4");
-  EXPECT_EQ(options.integer("period", 16, 1, 1000), 16);
-  options.number("momentum", 0, 0, 1);
+  EXPECT_EQ(options.integer("period", 16, 1, 1000, {"steps"}), 16);
+  options.number("momentum", 0, 0, 1, {"momentum"});
   expect_says(refusal([&] { options.finish(); }),
               {"local", "unknown option 'perod'", "did you mean 'period'", "momentum"});
 }
@@ -148,9 +152,46 @@ TEST(OptionReader, AskingWhetherAKeyWasGivenDoesNotTakeIt) {
   EXPECT_TRUE(options.given("period"));
   EXPECT_FALSE(options.given("momentum"));
   expect_says(refusal([&] { options.finish(); }), {"'period'"});
-  EXPECT_EQ(options.integer("period", 16, 1, 1000), 4);
+  EXPECT_EQ(options.integer("period", 16, 1, 1000, {"steps"}), 4);
   EXPECT_NO_THROW(options.finish());
   EXPECT_TRUE(options.given("period"));
+}
+
+TEST(OptionReader, RemembersWhatWasAskedForOnceAndInOrder) {
+  OptionReader options = reader("x:n=0.5");
+  const std::array<std::string, 3> allowed{"one", "two", "three"};
+  options.number("n", 0.25, 0, 1, {"a share"});
+  options.integer("i", 7, 0, std::numeric_limits<std::int64_t>::max(), {"a count", "the number of ranks"});
+  options.choice("c", "one", allowed, {"a choice"});
+  options.flag("f", false, {"a switch"});
+  options.text("t", "", {"a text"});
+  options.number("n", 0.25, 0, 1, {"said again"});
+  ASSERT_EQ(options.asked().size(), 5U);
+  const auto is = [&](std::size_t at, const char* key, const char* fallback, const char* range,
+                      const char* meaning) {
+    const OptionInfo& o = options.asked()[at];
+    EXPECT_EQ(std::vector({o.key, o.fallback, o.range, o.meaning}),
+              (std::vector<std::string>{key, fallback, range, meaning}));
+  };
+  is(0, "n", "0.25", "0 to 1", "a share");  // its default, whatever the user gave
+  is(1, "i", "the number of ranks", "0 or more", "a count");
+  is(2, "c", "one", "one, two or three", "a choice");
+  is(3, "f", "false", "true or false", "a switch");
+  is(4, "t", "", "", "a text");
+}
+
+TEST(OptionReader, AnOptionWithoutAMeaningBesideTheOthersIsRefusedWhereItIsGiven) {
+  OptionReader options = reader("gossip:overlap");
+  EXPECT_NO_THROW(options.only_with("overlap", true, "mode=pull"));
+  EXPECT_NO_THROW(options.only_with("push_sum", false, "mode=push"));
+  expect_says(refusal([&] { options.only_with("overlap", false, "mode=pull"); }),
+              {"gossip", "overlap", "mode=pull"});
+}
+
+TEST(Text, TheNearestNameIsFoundInOtherLetters) {
+  const std::vector<std::string> known{"ssgd", "local"};
+  EXPECT_EQ(nearest("SSGD", known), "ssgd");
+  EXPECT_EQ(nearest("Lokal", known), "local");
 }
 
 TEST(Text, CanonicalTurnsEveryDashIntoAnUnderscore) {
@@ -191,12 +232,26 @@ struct Thing {
 Registry<Thing> things() { return Registry<Thing>("thing", {{"double", 2}, {"ten_fold", 10}}); }
 
 std::int64_t times(const Thing& thing, OptionReader& options) {
-  return thing.factor * options.integer("value", 1, 0, 100);
+  return thing.factor * options.integer("value", 1, 0, 100, {"a factor"});
 }
 
 TEST(Registry, BuildsTheNamedEntryWithItsOptions) {
   EXPECT_EQ(things().make("double:value=4", times), 8);
   EXPECT_EQ(things().make("ten-fold", times), 10);
+}
+
+TEST(Registry, OptionsBehindACommaAreShownBehindAColon) {
+  expect_says(refusal([] { things().make("double,value=4", times); }),
+              {"'double,value=4'", "write double:value=4"});
+  expect_says(refusal([] { things().make("treble,value=4", times); }), {"unknown thing"});
+}
+
+TEST(Registry, SaysWhichOptionsAnEntryHas) {
+  const Registry<Thing> known = things();
+  const std::vector<OptionInfo> options = known.options_of(known.all()[0], times);
+  ASSERT_EQ(options.size(), 1U);
+  EXPECT_EQ(options[0].key, "value");
+  EXPECT_EQ(options[0].range, "0 to 100");
 }
 
 TEST(Registry, ListsItsEntriesInTheOrderOfAdding) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// What of a run can be refused before its ranks are made.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/training.h"
+#include "tacit/core/error.h"
+#include "tacit/core/text.h"
+#include "tacit/strategies/builtin.h"
+#include "tacit/train/cost.h"
+#include "tacit/train/dataset.h"
+#include "tacit/train/trainer.h"
+
+namespace tacit::cli {
+namespace {
+
+constexpr std::int64_t kLargestBatch = 1'000'000'000;
+
+struct Count {
+  const char* option;
+  std::int64_t value;
+  std::int64_t least;
+  std::int64_t most;
+};
+
+}  // namespace
+
+void check_counts(const TrainOptions& o) {
+  for (const auto& [option, value, least, most] :
+       {Count{"--batch", o.batch, 1, kLargestBatch}, Count{"--epochs", o.epochs, 1, kMostSteps},
+        Count{"--steps", o.steps, 0, kMostSteps}, Count{"--log-every", o.log_every, 1, kMostSteps},
+        Count{"--evaluate-every", o.evaluate_every, 0, kMostSteps}}) {
+    if (value < least)
+      throw InvalidConfig(fmt::format("{} {} is too small; give {} or more", option, value, least));
+    if (value > most)
+      throw InvalidConfig(fmt::format("{} {} is too large; give {} or less", option, value, most));
+  }
+}
+
+void check_names(const TrainSettings& s) {
+  const std::string model = Spec::parse(s.model).name;
+  const std::vector<std::string> known = all_models(1).names();
+  for (const NamedSize& each : named_sizes())
+    if (canonical(each.name) == model)
+      throw InvalidConfig(fmt::format(
+          "the model {} is known by its size alone, to tacit simulate --cost-only; to train, give one of {}",
+          each.name, fmt::join(known, ", ")));
+  all_models(1).find(s.model);
+  builtin_datasets().find(s.data);
+}
+
+DataPair load_for(const TrainSettings& s, int workers) {
+  check_compression(s.train, builtin_strategies(), workers);
+  DataPair data = load_dataset(s.data);
+  total_steps(s.train, data.train.size(), workers);
+  return data;
+}
+
+}  // namespace tacit::cli
