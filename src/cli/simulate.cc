@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/modules/module.h"
 #include "cli/training.h"
 #include "tacit/core/error.h"

@@ -2,9 +2,12 @@
 // tacit train: a run in a world of threads or processes.
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/signals.h"
+#include "cli/terminal.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
 
@@ -21,7 +24,9 @@ int run(const Settings& s) {
   check(s.training);
   make_writing_fail_without_signals();
   start_log();
+  std::optional<Activity> meeting(std::in_place, s.training.quiet || s.training.json, "the ranks meet ...");
   World world = open_world(s.world, s.training.quiet, survives(s.training));
+  meeting.reset();
   try {
     return train_in(world, s.training);
   } catch (...) {

@@ -16,6 +16,7 @@ struct TrainSettings {
   std::string model = "cnn";
   std::string data = "fashion-mnist";
   std::filesystem::path out;
+  bool overwrite = false;  // what another run left in it
   bool json = false;
   bool quiet = false;
 };
@@ -28,9 +29,6 @@ void check(const TrainSettings& settings);
 
 // Whether the strategy goes on without ranks that fail. Throws InvalidConfig where there is no such strategy.
 bool survives(const TrainSettings& settings);
-
-// Sends warnings to stderr, before a world is opened.
-void start_log();
 
 // Trains in an open world, from the data to the summary; returns the exit code and throws what ended the run.
 int train_in(World& world, const TrainSettings& settings);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/print_or_drop.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -72,7 +72,7 @@ World open_world(const WorldSettings& s, bool quiet, bool survive) {
   options.survive = survive;
   options.native_collectives = native_collectives(s.collectives);
   World world = World::open(choice, std::move(options));
-  if (!quiet && world.rank() == 0 && !world.how().empty()) print_or_drop(stderr, "tacit: {}\n", world.how());
+  if (!quiet && world.rank() == 0 && !world.how().empty()) LiveLines::of_stderr().say("tacit: " + world.how());
   return world;
 }
 
