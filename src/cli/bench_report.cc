@@ -9,7 +9,8 @@
 namespace tacit::cli {
 namespace {
 
-constexpr std::size_t kWidth = 14;
+constexpr std::size_t kTime = 12;  // columns
+constexpr std::size_t kRatio = 13;
 
 bool is_rate(const BenchPlan& plan) { return plan.kind == "bandwidth"; }
 
@@ -23,10 +24,10 @@ std::string what(const BenchPlan& plan) {
 
 // With few columns the ratios to others are worth more than their times.
 std::vector<Column> bench_columns(const BenchPlan& plan) {
-  std::vector<Column> all{{"bytes", 10, 4}, {is_rate(plan) ? "tacit [GB/s]" : "tacit [us]", kWidth, 3}};
+  std::vector<Column> all{{"bytes", 10, 4}, {is_rate(plan) ? "tacit [GB/s]" : "tacit [us]", kTime, 3}};
   for (const std::string& name : plan.beside) {
-    all.push_back({name + " [us]", kWidth, 1});
-    all.push_back({name + "/tacit", kWidth, 2});
+    all.push_back({name + " [us]", kTime, 1});
+    all.push_back({name + "/tacit", kRatio, 2});
   }
   return all;
 }

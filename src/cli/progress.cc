@@ -36,11 +36,13 @@ std::string progress_line(const ProgressNow& now, std::size_t columns, bool with
   const double share = std::clamp(
       static_cast<double>(now.step) / static_cast<double>(std::max<std::int64_t>(now.total, 1)), 0.0, 1.0);
   const std::string clock = now.virtual_seconds ? fmt::format("{:.2f} s virtual", *now.virtual_seconds) : "";
+  // As wide from one line to the next, so that the same parts have room.
+  const std::string total = std::to_string(now.total);
   const std::string line = joined({{fmt::format("{:3.0f} %", 100 * share), 3},
-                                   {fmt::format("step {}/{}", now.step, now.total), 6},
+                                   {fmt::format("step {:>{}}/{}", now.step, total.size(), total), 6},
                                    {fmt::format("loss {:.4f}", now.loss), 4},
                                    {clock, 2},
-                                   {fmt::format("{:.0f} samples/s", now.samples_per_second), 1},
+                                   {fmt::format("{:>6.0f} samples/s", now.samples_per_second), 1},
                                    {minutes(now.seconds_left) + " left", 5}},
                                   columns);
   const std::size_t taken = width_of(line) + 3;  // its brackets and a space

@@ -99,6 +99,7 @@ class Race final : public Watcher {
     waiting_.pop_back();
     Entrant& who = entrants_[next];
     who.started = Clock::now();
+    who.last_line = "starts";
     // What another run left there must not be taken for its own, if it ends before it begins to write.
     std::error_code ignored;
     for (const char* file : {"run.jsonl", "summary.json"})

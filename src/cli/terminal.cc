@@ -20,12 +20,16 @@ namespace {
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::size_t kUsualRows = 24;
 constexpr const char* kClearLine = "\x1b[K";
-constexpr const char* kClearBelow = "\x1b[J";
 
 winsize size_of(int descriptor) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) size = {};
   return size;
+}
+
+std::size_t rows_of(int descriptor) {
+  const std::size_t rows = size_of(descriptor).ws_row;
+  return rows > 0 ? rows : kUsualRows;
 }
 
 // 0: it says nothing.
@@ -56,38 +60,43 @@ std::size_t LiveLines::room() const {
   return columns == kAnyWidth ? columns : columns - 1;
 }
 
-// To where the first of them begins. A terminal that was made narrower has wrapped what stood on it.
-std::string LiveLines::up() const {
+// That they take now: a terminal that was made narrower has wrapped what stood on it.
+std::size_t LiveLines::rows() const {
   const std::size_t columns = columns_of(STDERR_FILENO);
   std::size_t rows = 0;
   for (const std::string& line : lines_)
     rows += std::max<std::size_t>(1, (width_of(line) + columns - 1) / columns);
-  return rows > 1 ? fmt::format("\r\x1b[{}A", rows - 1) : "\r";
+  return rows;
+}
+
+// Empty rows with the cursor where the first of them begins. Row by row: some terminals take it for a new page, and keep
+// the old one, when all below is cleared at once.
+std::string LiveLines::erasing() const {
+  const std::string back = rows() > 1 ? fmt::format("\r\x1b[{}A", rows() - 1) : "\r";
+  std::string text = back;
+  for (std::size_t row = 0; row < rows(); ++row) text += (row > 0 ? "\n" : "") + std::string(kClearLine);
+  return text + back;
 }
 
 std::string LiveLines::drawing() const {
   std::string text;
-  for (const std::string& line : lines_) text += (text.empty() ? "" : "\n") + line + kClearLine;
-  return text + kClearBelow;
+  for (const std::string& line : lines_) text += (text.empty() ? "" : "\n") + line;
+  return text;
 }
 
 void LiveLines::show(const std::vector<std::string>& lines) {
   if (!terminal_) return;
   const MutexLock lock(mutex_);
-  const std::string start = up();
-  const std::size_t rows = size_of(STDERR_FILENO).ws_row;
-  lines_.assign(
-      lines.begin(),
-      lines.begin() + static_cast<std::ptrdiff_t>(std::min(
-                          lines.size(), std::max<std::size_t>(rows > 0 ? rows : kUsualRows, 2) - 1)));
+  const std::string start = erasing();
+  const std::size_t most = std::max<std::size_t>(rows_of(STDERR_FILENO), 2) - 1;
+  lines_.assign(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), most)));
   for (std::string& line : lines_) line = cut(line, room());
   print_or_drop(stderr, "{}{}", start, drawing());
 }
 
 void LiveLines::clear() {
   const MutexLock lock(mutex_);
-  if (lines_.empty()) return;
-  print_or_drop(stderr, "{}{}", up(), kClearBelow);
+  if (!lines_.empty()) print_or_drop(stderr, "{}", erasing());
   lines_.clear();
 }
 
@@ -103,7 +112,7 @@ void LiveLines::say(const std::string& line) {
 
 void LiveLines::aside(const std::function<void()>& writes) {
   const MutexLock lock(mutex_);
-  if (!lines_.empty()) print_or_drop(stderr, "{}{}", up(), kClearBelow);
+  if (!lines_.empty()) print_or_drop(stderr, "{}", erasing());
   writes();
   if (!lines_.empty()) print_or_drop(stderr, "{}", drawing());
 }

@@ -38,7 +38,8 @@ class LiveLines {
 
  private:
   LiveLines();
-  std::string up() const TACIT_REQUIRES(mutex_);
+  std::size_t rows() const TACIT_REQUIRES(mutex_);
+  std::string erasing() const TACIT_REQUIRES(mutex_);
   std::string drawing() const TACIT_REQUIRES(mutex_);
 
   const bool terminal_;
