@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/account.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <ctime>
 #include <utility>
 
 namespace tacit::cli {
@@ -18,9 +21,35 @@ void make_folder(const fs::path& out) {
                                     out.string(), error ? error.message() : "a file is in the way"));
 }
 
+// "2026-11-16 08:15", in local time.
+std::string changed(const fs::path& file) {
+  struct stat about {};
+  if (::stat(file.c_str(), &about) != 0) return "an unknown time";
+  tm parts{};
+  return fmt::format("{:%Y-%m-%d %H:%M}", *::localtime_r(&about.st_mtime, &parts));
+}
+
+// What is not a plain file is refused when it is written to.
+bool is_plain_file(const fs::path& file) {
+  std::error_code error;
+  return fs::symlink_status(file, error).type() == fs::file_type::regular;
+}
+
 }  // namespace
 
 Account::Account(fs::path out, RunStarted started) : out_(std::move(out)), started_(std::move(started)) {}
+
+void Account::refuse_used(const fs::path& out) {
+  if (out.empty()) return;
+  const fs::path summary = out / kSummary;
+  const fs::path log = out / kLog;
+  const bool ended = is_plain_file(summary);
+  if (!ended && !is_plain_file(log)) return;
+  throw InvalidConfig(
+      fmt::format("{} has the account of another run ({} of {}{}); give --overwrite, or --out another folder",
+                  out.string(), ended ? kSummary : kLog, changed(ended ? summary : log),
+                  ended ? "" : "; it did not end, or goes on"));
+}
 
 void Account::begin() {
   if (out_.empty()) return;

@@ -23,6 +23,9 @@ class Account {
   // `out` is empty: there is none, and nothing below does anything.
   Account(std::filesystem::path out, RunStarted started);
 
+  // Throws InvalidConfig where the folder has the account of another run, ended or not.
+  static void refuse_used(const std::filesystem::path& out);
+
   // Makes the files of a run anew; an older summary goes, so that it never stands beside another run's log. Throws
   // InvalidConfig.
   void begin();
@@ -44,8 +47,11 @@ class Account {
   void finish(const Summary& summary);
 
  private:
-  std::filesystem::path log_file() const { return out_ / "run.jsonl"; }
-  std::filesystem::path summary_file() const { return out_ / "summary.json"; }
+  static constexpr const char* kLog = "run.jsonl";
+  static constexpr const char* kSummary = "summary.json";
+
+  std::filesystem::path log_file() const { return out_ / kLog; }
+  std::filesystem::path summary_file() const { return out_ / kSummary; }
   template <class Write>
   void attempt(const Write& write) TACIT_REQUIRES(mutex_) {
     try {

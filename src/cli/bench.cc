@@ -19,6 +19,7 @@
 
 #include "cli/commands.h"
 #include "cli/contestant.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "world/signals.h"
@@ -175,7 +176,8 @@ double median(std::vector<double> values) {
 
 class BenchCommand {
  public:
-  explicit BenchCommand(Settings settings) : settings_(std::move(settings)) {
+  explicit BenchCommand(Settings settings)
+      : settings_(std::move(settings)), activity_(settings_.json, "starting the contestants ...") {
     check(settings_);
     sizes_ = parse_sizes(settings_);
     plan_ = {settings_.what, settings_.world,
@@ -190,12 +192,14 @@ class BenchCommand {
     std::signal(SIGPIPE, SIG_IGN);
     const StopSignals signals;
     start();
-    if (!settings_.json) print_bench_heading(plan_, kTurns);
+    const BenchTable table(plan_, columns_of(STDOUT_FILENO));
+    print(table.heading(kTurns));
     std::vector<BenchRow> rows;
     for (const std::size_t bytes : sizes_) {
-      rows.push_back(measure_size(bytes));
-      if (!settings_.json) print_bench_row(plan_, rows.back());
+      rows.push_back(measure_size(bytes, rows.size()));
+      print(table.row(rows.back()));
     }
+    activity_.pause();
     if (settings_.json) print_bench_json(plan_, rows);
     for (const auto& contestant : contestants_) contestant->finish();
     return 0;
@@ -212,17 +216,29 @@ class BenchCommand {
       contestants_.push_back(std::make_unique<Contestant>(name, command, patience));
   }
 
-  BenchRow measure_size(std::size_t bytes) {
+  // A line of the table.
+  void print(const std::string& line) const {
+    if (settings_.json) return;
+    activity_.pause();
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+
+  BenchRow measure_size(std::size_t bytes, std::size_t sizes_done) {
     std::vector<std::vector<double>> seconds(contestants_.size());
     for (int turn = 0; turn < kTurns; ++turn)
-      for (std::size_t i = 0; i < contestants_.size(); ++i)
+      for (std::size_t i = 0; i < contestants_.size(); ++i) {
+        activity_.now(fmt::format("{} bytes: turn {} of {} of {} (size {} of {})", bytes, turn + 1, kTurns,
+                                  contestants_[i]->name(), sizes_done + 1, sizes_.size()));
         seconds[i].push_back(contestants_[i]->turn({settings_.what, bytes}));
+      }
     BenchRow row{bytes, median(seconds[0]), {}};
     for (std::size_t i = 1; i < seconds.size(); ++i) row.theirs.push_back(median(seconds[i]));
     return row;
   }
 
   const Settings settings_;
+  const Activity activity_;
   std::vector<std::size_t> sizes_;
   BenchPlan plan_;
   std::vector<std::unique_ptr<Contestant>> contestants_;  // Tacit first

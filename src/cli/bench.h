@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/layout.h"
+
 namespace tacit::cli {
 
 // Takes turns as Tacit until the input ends: ranks 0 .. workers-1 in this process for "threads", this process's rank in
@@ -34,8 +36,18 @@ struct BenchRow {
 };
 
 // A ratio above 1 says that Tacit is the faster one.
-void print_bench_heading(const BenchPlan& plan, int turns);
-void print_bench_row(const BenchPlan& plan, const BenchRow& row);
+class BenchTable {
+ public:
+  BenchTable(const BenchPlan& plan, std::size_t columns);
+  // What is measured, and the heads of the columns.
+  std::string heading(int turns) const;
+  std::string row(const BenchRow& row) const;
+
+ private:
+  const BenchPlan plan_;
+  const std::size_t columns_;
+  const FixedTable table_;
+};
 void print_bench_json(const BenchPlan& plan, const std::vector<BenchRow>& rows);
 
 }  // namespace tacit::cli

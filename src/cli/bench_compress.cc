@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tacit bench compress: every compressor on one core, beside memcpy in the same minutes.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "cli/bench.h"
+#include "cli/terminal.h"
 #include "tacit/compress/compression.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
@@ -174,6 +176,19 @@ std::vector<std::string> default_specs() {
   return specs;
 }
 
+std::vector<Column> table_columns(const std::vector<std::string>& specs) {
+  std::size_t widest = 0;
+  for (const std::string& each : specs) widest = std::max(widest, each.size());
+  return {{"compressor", std::max<std::size_t>(widest, 10), 9},
+          {"B/value", 7, 8},
+          {"encode", 7, 7},
+          {"decode", 7, 6},
+          {"memcpy", 7, 1},
+          {"enc/cpy", 8, 3},
+          {"dec/cpy", 8, 2},
+          {"passes", 8, 5}};
+}
+
 }  // namespace
 
 int bench_compress(const std::string& spec, std::int64_t values, bool json) {
@@ -181,19 +196,27 @@ int bench_compress(const std::string& spec, std::int64_t values, bool json) {
     throw InvalidConfig(fmt::format("--values {} is no vector; give 1 to 2^30", values));
   const std::vector<std::string> specs = spec.empty() ? default_specs() : std::vector<std::string>{spec};
   for (const std::string& each : specs) Compression::parse(each);
+  const Activity activity(json, fmt::format("making {} values ...", values));
   std::vector<float> x(static_cast<std::size_t>(values));
   Rng rng(1, 0, 0, Rng::Use::kData);
   // Sums of uniform draws: bell-shaped as gradients are, and made fast.
   for (float& v : x) v = 0.01F * (rng.uniform() + rng.uniform() + rng.uniform() - 1.5F);
   std::vector<float> y(x.size());
   auto out = nlohmann::ordered_json::array();
-  if (!json)
-    fmt::print(
-        "{} values, one core, medians of {} turns; GB/s of input\n{:<18} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} "
-        "{:>11}\n",
-        values, kTurns, "compressor", "B/value", "encode", "decode", "memcpy", "enc/cpy", "dec/cpy",
-        "passes");
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  const FixedTable table(table_columns(specs), columns);
+  const auto print = [&](const std::string& line) {
+    if (json) return;
+    activity.pause();
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  };
+  print(wrapped(fmt::format("{} values, one core, medians of {} turns; GB/s of input", values, kTurns),
+                columns, 2));
+  print(table.head());
+  std::size_t measured = 0;
   for (const std::string& each : specs) {
+    activity.now(fmt::format("{} ({} of {})", each, ++measured, specs.size()));
     const CompressRow r = measure(each, x, y);
     const double gigabytes =
         4e-9 * static_cast<double>(r.spec.starts_with("powersgd") && x.size() >= kResnetValues ? kResnetValues
@@ -208,11 +231,13 @@ int bench_compress(const std::string& spec, std::int64_t values, bool json) {
                      {"encode_of_memcpy", r.copy / r.encode},
                      {"decode_of_memcpy", r.copy / r.decode},
                      {"passes", passes}});
-    else
-      fmt::print("{:<18} {:>8.3f} {:>9.2f} {:>9.2f} {:>8.2f} {:>7.0f}% {:>7.0f}% {:>11.1f}\n", r.spec,
-                 r.bytes_per_value, gigabytes / r.encode, gigabytes / r.decode, gigabytes / r.copy,
-                 100 * r.copy / r.encode, 100 * r.copy / r.decode, passes);
+    print(table.row(std::vector<std::string>{
+        r.spec, fmt::format("{:.3f}", r.bytes_per_value), fmt::format("{:.2f}", gigabytes / r.encode),
+        fmt::format("{:.2f}", gigabytes / r.decode), fmt::format("{:.2f}", gigabytes / r.copy),
+        fmt::format("{:.0f}%", 100 * r.copy / r.encode), fmt::format("{:.0f}%", 100 * r.copy / r.decode),
+        fmt::format("{:.1f}", passes)}));
   }
+  activity.pause();
   if (json) fmt::print("{}\n", out.dump(2));
   return 0;
 }

@@ -9,38 +9,49 @@
 namespace tacit::cli {
 namespace {
 
-constexpr int kWidth = 14;
+constexpr std::size_t kTime = 12;  // columns
+constexpr std::size_t kRatio = 13;
 
 bool is_rate(const BenchPlan& plan) { return plan.kind == "bandwidth"; }
 
 double per_second(const BenchRow& row) { return static_cast<double>(row.bytes) / row.ours; }
 
 std::string what(const BenchPlan& plan) {
-  if (plan.kind == "allreduce") return "Sum of floats over all ranks";
+  if (plan.kind == "allreduce") return fmt::format("Sum of floats over {} ranks", plan.workers);
   if (plan.kind == "latency") return "Half the time of a message from rank 0 to rank 1 and back";
   return "Messages streamed from rank 0 to rank 1";
 }
 
-}  // namespace
-
-void print_bench_heading(const BenchPlan& plan, int turns) {
-  const std::string world = plan.security.empty() ? plan.world : plan.world + " with " + plan.security;
-  fmt::print("{}, world {}, {} cores; medians of {} turns{}\n", what(plan), world,
-             std::thread::hardware_concurrency(), turns,
-             plan.beside.empty() ? "" : ", ratio = theirs / tacit");
-  fmt::print("{:>5} {:>12} {:>{}}", "ranks", "bytes", is_rate(plan) ? "tacit [GB/s]" : "tacit [us]", kWidth);
-  for (const std::string& name : plan.beside) fmt::print(" {:>{}} {:>8}", name + " [us]", kWidth, "ratio");
-  fmt::print("\n");
-  std::fflush(stdout);
+// With few columns the ratios to others are worth more than their times.
+std::vector<Column> bench_columns(const BenchPlan& plan) {
+  std::vector<Column> all{{"bytes", 10, 4}, {is_rate(plan) ? "tacit [GB/s]" : "tacit [us]", kTime, 3}};
+  for (const std::string& name : plan.beside) {
+    all.push_back({name + " [us]", kTime, 1});
+    all.push_back({name + "/tacit", kRatio, 2});
+  }
+  return all;
 }
 
-void print_bench_row(const BenchPlan& plan, const BenchRow& row) {
-  const double ours = is_rate(plan) ? per_second(row) * 1e-9 : row.ours * 1e6;
-  fmt::print("{:>5} {:>12} {:>{}.2f}", plan.workers, row.bytes, ours, kWidth);
-  for (const double theirs : row.theirs)
-    fmt::print(" {:>{}.2f} {:>7.2f}x", theirs * 1e6, kWidth, theirs / row.ours);
-  fmt::print("\n");
-  std::fflush(stdout);
+}  // namespace
+
+BenchTable::BenchTable(const BenchPlan& plan, std::size_t columns)
+    : plan_(plan), columns_(columns), table_(bench_columns(plan), columns) {}
+
+std::string BenchTable::heading(int turns) const {
+  const std::string world = plan_.security.empty() ? plan_.world : plan_.world + " with " + plan_.security;
+  const std::string text = fmt::format("{}, world {}, {} cores; medians of {} turns", what(plan_), world,
+                                       std::thread::hardware_concurrency(), turns);
+  return wrapped(text, columns_, 2) + "\n" + table_.head();
+}
+
+std::string BenchTable::row(const BenchRow& row) const {
+  const double ours = is_rate(plan_) ? per_second(row) * 1e-9 : row.ours * 1e6;
+  std::vector<std::string> cells{std::to_string(row.bytes), fmt::format("{:.2f}", ours)};
+  for (const double theirs : row.theirs) {
+    cells.push_back(fmt::format("{:.2f}", theirs * 1e6));
+    cells.push_back(fmt::format("{:.2f}x", theirs / row.ours));
+  }
+  return table_.row(cells);
 }
 
 void print_bench_json(const BenchPlan& plan, const std::vector<BenchRow>& rows) {

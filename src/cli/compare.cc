@@ -12,6 +12,7 @@
 #include "cli/identifier.h"
 #include "cli/places.h"
 #include "cli/race.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 
 namespace tacit::cli {
@@ -68,8 +69,7 @@ Comparison comparison_of(const Experiment& e, const std::vector<Entrant>& entran
 }
 
 // Of an earlier comparison in the same folder.
-void pick_up(std::vector<Entrant>& entrants, const fs::path& file, bool quiet) {
-  const EarlierRuns earlier(file);
+void pick_up(std::vector<Entrant>& entrants, const EarlierRuns& earlier, const fs::path& out, bool quiet) {
   for (Entrant& each : entrants) {
     each.earlier = earlier.find(each.identity, each.trial.seed, each.trial.settings.training.out);
     if (each.earlier) each.last_line = "picked up from an earlier comparison";
@@ -78,7 +78,13 @@ void pick_up(std::vector<Entrant>& entrants, const fs::path& file, bool quiet) {
       std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return e.earlier.has_value(); });
   if (found > 0 && !quiet)
     fmt::print(stderr, "{} of {} runs are picked up from {}; --fresh repeats them\n", found, entrants.size(),
-               file.parent_path().string());
+               out.string());
+}
+
+void refuse_to_lose(const EarlierRuns& earlier, const std::vector<Entrant>& entrants) {
+  std::vector<Identity> kept;
+  for (const Entrant& each : entrants) kept.push_back(each.identity);
+  earlier.refuse_to_lose(kept);
 }
 
 int run(Settings s, const Given& given) {
@@ -91,11 +97,15 @@ int run(Settings s, const Given& given) {
   if (s.jobs == 0) s.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Experiment experiment = experiment_of(s, given);
   if (!s.seeds.empty()) experiment.seeds = split_seeds(s.seeds);
+  const bool quiet = training.quiet || training.json;
+  std::optional<Activity> reading(std::in_place, quiet, "reading data and cluster ...");
   std::vector<Entrant> entrants = entrants_of(experiment);
+  reading.reset();
 
   const fs::path file = training.out / "compare.json";
-  const bool quiet = training.quiet || training.json;
-  if (!s.fresh) pick_up(entrants, file, quiet);
+  const EarlierRuns earlier(file);
+  if (!s.fresh && !training.overwrite) refuse_to_lose(earlier, entrants);
+  if (!s.fresh) pick_up(entrants, earlier, training.out, quiet);
   const auto write = [&] { comparison_of(experiment, entrants).write(file); };
   write();  // where that is refused nothing need be run
   const bool interrupted = interrupted_race(entrants, {s.jobs, training.quiet, write});
@@ -136,7 +146,7 @@ void add_compare(CLI::App& app, Action& action) {
   compare->add_option("--seeds", s->seeds,
                       "Seeds with commas between them; the table has means and spreads then");
   compare->add_option("--jobs", s->jobs, "Runs at a time (0: one per core)");
-  compare->add_flag("--fresh", s->fresh, "Repeat also the runs that --out holds already");
+  compare->add_flag("--fresh", s->fresh, "Repeat also the runs that --out holds already, and overwrite them");
   const Given given = [compare](const std::string& option) { return compare->count(option) > 0; };
   compare->callback([=, &action] { action = [=] { return run(*s, given); }; });
 }

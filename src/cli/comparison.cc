@@ -2,12 +2,14 @@
 #include "cli/comparison.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/comparison_table.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/reader.h"
 #include "tacit/runlog/whole_file.h"
@@ -151,7 +153,7 @@ bool Comparison::complete() const {
                      [](const Row& row) { return row.count(RunStatus::kMissing) == 0; });
 }
 
-void Comparison::print() const { fmt::print("{}", table_of(*this)); }
+void Comparison::print() const { fmt::print("{}", table_of(*this, columns_of(STDOUT_FILENO))); }
 
 void Comparison::print_json() const { fmt::print("{}\n", json_text(*this)); }
 
@@ -165,7 +167,7 @@ void Comparison::write(const fs::path& file) const {
   }
 }
 
-EarlierRuns::EarlierRuns(const fs::path& file) {
+EarlierRuns::EarlierRuns(const fs::path& file) : file_(file) {
   std::ifstream in(file);
   if (!in) return;
   try {
@@ -175,8 +177,23 @@ EarlierRuns::EarlierRuns(const fs::path& file) {
         if (run.contains("trace_hash"))
           runs_.push_back({identity_from(run.at("identity")), run.at("trace_hash"), run.at("weights_hash")});
   } catch (const nlohmann::json::exception&) {
-    runs_.clear();  // of an earlier version, or of somebody else
+    runs_.clear();
+    foreign_ = true;
   }
+}
+
+void EarlierRuns::refuse_to_lose(const std::vector<Identity>& kept) const {
+  const auto lost = std::count_if(runs_.begin(), runs_.end(), [&](const Run& run) {
+    return std::find(kept.begin(), kept.end(), run.identity) == kept.end();
+  });
+  if (lost == 0 && !foreign_) return;
+  const std::string what = foreign_
+                               ? "is no comparison of this version"
+                               : fmt::format(
+                                     "has {} run{} that this comparison has not, of other options, data, "
+                                     "cluster or another program",
+                                     lost, lost == 1 ? "" : "s");
+  throw InvalidConfig(fmt::format("{} {}; give --overwrite, or --out another folder", file_.string(), what));
 }
 
 std::optional<Outcome> EarlierRuns::find(const Identity& identity, std::uint64_t seed,

@@ -74,6 +74,8 @@ class EarlierRuns {
  public:
   // Without a file, or with one that is not a comparison's, there are none.
   explicit EarlierRuns(const std::filesystem::path& file);
+  // Throws InvalidConfig where a comparison without some of these runs, or something else, is in its place.
+  void refuse_to_lose(const std::vector<Identity>& kept) const;
   // The run of this identity, if it finished or diverged and `out` still holds it.
   std::optional<Outcome> find(const Identity& identity, std::uint64_t seed,
                               const std::filesystem::path& out) const;
@@ -84,7 +86,9 @@ class EarlierRuns {
     std::string trace_hash;
     std::string weights_hash;
   };
+  const std::filesystem::path file_;
   std::vector<Run> runs_;
+  bool foreign_ = false;  // there is a file, of an earlier version or of somebody else
 };
 
 }  // namespace tacit::cli

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/comparison.h"
+#include "cli/layout.h"
 
 namespace tacit::cli {
 
@@ -31,7 +32,8 @@ inline std::optional<double> communicating(const Outcome& o) { return o.communic
 inline std::optional<double> waiting(const Outcome& o) { return o.waiting; }
 
 // Lines, one per row; below them one for every run that diverged or failed, and one for those of a row that are
-// missing.
-std::string table_of(const Comparison& comparison);
+// missing. Where there are too few columns for all there is to say of a row, it is said in several tables, the first of
+// which has what the comparison is for.
+std::string table_of(const Comparison& comparison, std::size_t columns = kAnyWidth);
 
 }  // namespace tacit::cli

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "cli/launch/children.h"
 #include "cli/launch/descriptor.h"
+#include "cli/layout.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "cli/time_left.h"
 #include "tacit/core/error.h"
 
 namespace tacit::cli {
@@ -20,7 +24,15 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostLines = 12;  // of progress; with more entrants only those that run are shown
+constexpr std::size_t kMostLines = 12;    // of progress; with more entrants only those that run are shown
+constexpr std::size_t kForProgress = 30;  // columns that a name leaves to it
+constexpr std::chrono::milliseconds kRedraw{500};  // the time left goes on, and the terminal may be resized
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Starts runs as cores become free and shows one line of each.
 class Race final : public Watcher {
@@ -29,24 +41,25 @@ class Race final : public Watcher {
       : loop_(loop),
         options_(options),
         entrants_(entrants),
-        live_(isatty(STDERR_FILENO) == 1),
-        signals_(loop, SIGINT, SIGTERM) {
-    for (const Entrant& each : entrants_) width_ = std::max(width_, each.name.size());
+        live_(LiveLines::of_stderr().seen() && !options.quiet),
+        signals_(loop, SIGINT, SIGTERM),
+        redraw_(loop) {
+    for (const Entrant& each : entrants_) longest_name_ = std::max(longest_name_, width_of(each.name));
     for (std::size_t i = 0; i < entrants_.size(); ++i)
       if (!entrants_[i].earlier) waiting_.push_back(i);
     std::reverse(waiting_.begin(), waiting_.end());
-    signals_.async_wait([this](boost::system::error_code error, int) {
-      if (error) return;
-      interrupted_ = true;
-      children_->signal(SIGTERM);
-    });
+    wait_for_signal();
   }
+
+  ~Race() override { LiveLines::of_stderr().leave(); }
+  Race(const Race&) = delete;
+  Race& operator=(const Race&) = delete;
 
   // There must be something to run.
   void start(Children& children) {
     children_ = &children;
     for (int i = 0; i < options_.jobs; ++i) start_next();
-    draw();
+    if (live_) draw_again();
   }
   bool interrupted() const { return interrupted_; }
 
@@ -59,15 +72,25 @@ class Race final : public Watcher {
     Entrant& who = entrants_[static_cast<std::size_t>(id)];
     --running_;
     if (!interrupted_ || how.good()) who.how = how;
-    if (how.good()) show(who, "done");
+    who.seconds = seconds_since(*who.started);
+    if (how.good()) show(who, live_ ? "done" : "done; " + standing());
     asio::post(loop_, [this] { go_on(); });  // who tells us is walking over its children
   }
   void when_room(Stream, std::function<void()> go_on) override { go_on(); }
 
  private:
+  // The first one asks the runs for their end, a second one ends them.
+  void wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code error, int) {
+      if (error) return;
+      children_->signal(std::exchange(interrupted_, true) ? SIGKILL : SIGTERM);
+      wait_for_signal();
+    });
+  }
   void go_on() {
     options_.on_ended();
     if (!interrupted_) start_next();
+    if (live_) draw();
     if (running_ == 0) loop_.stop();
   }
   void start_next() {
@@ -75,13 +98,19 @@ class Race final : public Watcher {
     const std::size_t next = waiting_.back();
     waiting_.pop_back();
     Entrant& who = entrants_[next];
-    who.started = true;
+    who.started = Clock::now();
+    who.last_line = "starts";
     // What another run left there must not be taken for its own, if it ends before it begins to write.
     std::error_code ignored;
     for (const char* file : {"run.jsonl", "summary.json"})
       fs::remove(who.trial.settings.training.out / file, ignored);
     SpawnPlan plan{{fs::read_symlink("/proc/self/exe").string()}, current_environment(), {}};
     for (std::string& word : command_line(who.trial.settings)) plan.command.push_back(std::move(word));
+    if (live_) {  // its lines are shown beside its name
+      const std::size_t room = LiveLines::of_stderr().room();
+      std::erase_if(plan.environment, [](const std::string& each) { return each.starts_with("COLUMNS="); });
+      plan.environment.push_back(fmt::format("COLUMNS={}", room - std::min(room - 1, name_width() + 2)));
+    }
     const UniqueFd null = open_null();
     children_->start(static_cast<int>(next), std::move(plan), null.get());
     ++running_;
@@ -89,25 +118,50 @@ class Race final : public Watcher {
 
   void show(Entrant& who, const std::string& line) {
     who.last_line = line;
+    if (const auto share = share_said_by(line); share && *share > 0)
+      who.expected_seconds = seconds_since(*who.started) / *share;
     if (options_.quiet) return;
-    live_ ? draw() : fmt::print(stderr, "{:<{}}  {}\n", who.name, width_, line);
+    live_ ? draw() : LiveLines::of_stderr().say(fmt::format("{:<{}}  {}", who.name, longest_name_, line));
   }
   bool over(const Entrant& each) const { return each.how || each.earlier; }
+
+  // "3 of 8 runs done, about 1:20 left for all"
+  std::string standing() const {
+    std::size_t done = 0;
+    std::vector<double> took;
+    std::vector<RunTime> under_way;
+    for (const Entrant& each : entrants_) {
+      if (over(each)) ++done;
+      if (each.seconds) took.push_back(*each.seconds);
+      if (each.started && !each.seconds)
+        under_way.push_back({each.expected_seconds, seconds_since(*each.started)});
+    }
+    std::string text = fmt::format("{} of {} runs done", done, entrants_.size());
+    const auto left = seconds_left(took, under_way, waiting_.size(), options_.jobs);
+    return left && done < entrants_.size() ? text + ", about " + minutes(*left) + " left for all" : text;
+  }
+  std::size_t name_width() const {
+    const std::size_t room = LiveLines::of_stderr().room();
+    return std::min(longest_name_, std::max(room - std::min(room, kForProgress + 2), room / 2));
+  }
   void draw() {
-    if (!live_ || options_.quiet) return;
-    if (drawn_ > 0) fmt::print(stderr, "\x1b[{}A", drawn_);
     const bool all = entrants_.size() <= kMostLines;
-    std::size_t lines = 0;
+    const std::size_t names = name_width();
+    std::vector<std::string> lines;
     for (const Entrant& each : entrants_) {
       if (!all && (!each.started || over(each))) continue;
-      fmt::print(stderr, "\r\x1b[K{:<{}}  {}\n", each.name, width_, each.last_line);
-      ++lines;
+      const std::string name = cut(each.name, names);
+      lines.push_back(name + std::string(names - width_of(name) + 2, ' ') + each.last_line);
     }
-    const auto done =
-        std::count_if(entrants_.begin(), entrants_.end(), [&](const Entrant& e) { return over(e); });
-    if (!all) fmt::print(stderr, "\r\x1b[K{} of {} runs done\n", done, entrants_.size());
-    for (lines += all ? 0 : 1; lines < drawn_; ++lines) fmt::print(stderr, "\r\x1b[K\n");
-    drawn_ = lines;
+    lines.push_back(standing());
+    LiveLines::of_stderr().show(lines);
+  }
+  void draw_again() {
+    draw();
+    redraw_.expires_after(kRedraw);
+    redraw_.async_wait([this](boost::system::error_code error) {
+      if (!error) draw_again();
+    });
   }
 
   asio::io_context& loop_;
@@ -115,11 +169,11 @@ class Race final : public Watcher {
   std::vector<Entrant>& entrants_;
   const bool live_;
   asio::signal_set signals_;
+  asio::steady_timer redraw_;
   Children* children_ = nullptr;
   std::vector<std::size_t> waiting_;  // to be started, the next one last
   std::size_t running_ = 0;
-  std::size_t width_ = 0;
-  std::size_t drawn_ = 0;  // lines
+  std::size_t longest_name_ = 0;
   bool interrupted_ = false;
 };
 

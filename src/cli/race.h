@@ -2,6 +2,7 @@
 // Runs the trials of an experiment, as many at a time as may be.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,8 +23,10 @@ struct Entrant {
   std::optional<Outcome> earlier{};  // it was run before, and is not run again
   LineCutter lines{LinePrefixer::kLongest};
   std::string last_line = "waits for a core";
-  bool started = false;
-  std::optional<Ending> how{};  // nothing: it has not ended, or was ended by an interrupt
+  std::optional<std::chrono::steady_clock::time_point> started{};
+  std::optional<double> expected_seconds{};  // of all of it, by how far it is
+  std::optional<double> seconds{};           // that it took
+  std::optional<Ending> how{};               // nothing: it has not ended, or was ended by an interrupt
 };
 
 // Outcome of a trial that has ended, or of one that is missing.

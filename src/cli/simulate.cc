@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/modules/module.h"
 #include "cli/places.h"
 #include "cli/training.h"

@@ -2,11 +2,16 @@
 #include "cli/summary_table.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "cli/layout.h"
 #include "cli/print_or_drop.h"
+#include "cli/terminal.h"
 
 namespace tacit::cli {
 namespace {
+
+constexpr std::size_t kNames = 15;  // columns of them
 
 // 1234567.8 -> "1,234,568"
 std::string grouped(double value) {
@@ -23,6 +28,15 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} kB", b / 1e3);
 }
 
+// Whose the numbers of a run are that did not come to its end.
+std::string figures_of(const Summary& s) {
+  if (s.only_rank && s.workers > 1)
+    return fmt::format("of rank {} alone, up to its step {}; what the others had done is not known to it",
+                       *s.only_rank, s.steps);
+  return fmt::format("of {}, up to step {}",
+                     s.workers > 1 ? fmt::format("all {} workers", s.workers) : "the worker", s.steps);
+}
+
 }  // namespace
 
 std::string describe(const RankLost& lost) {
@@ -31,10 +45,12 @@ std::string describe(const RankLost& lost) {
 
 void print_table(const Summary& s, std::optional<double> target) {
   const auto row = [](const char* name, const std::string& value) {
-    print_or_drop(stdout, "{:<15} {}\n", name, value);
+    const std::string line = fmt::format("{:<{}} {}", name, kNames, value);
+    print_or_drop(stdout, "{}\n", wrapped(line, columns_of(STDOUT_FILENO), kNames + 1));
   };
   print_or_drop(stdout, "\n");
   row("status", s.status);
+  if (s.only_rank || s.status == "interrupted" || s.status == "failed") row("figures", figures_of(s));
   row("strategy",
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
   if (!s.compress.empty()) row("compress", s.compress);
@@ -50,8 +66,9 @@ void print_table(const Summary& s, std::optional<double> target) {
     row(fmt::format("to {:.1f} %", 100 * *target).c_str(),
         s.target_seconds ? fmt::format("{:.3f} s", *s.target_seconds) : "not reached");
   row("samples/s", grouped(s.samples_per_second));
-  row("bytes sent", fmt::format("{} in {} messages, all workers together", bytes_text(s.bytes_wire),
-                                grouped(static_cast<double>(s.messages))));
+  row("bytes sent",
+      fmt::format("{} in {} messages, {}", bytes_text(s.bytes_wire), grouped(static_cast<double>(s.messages)),
+                  s.only_rank ? "of this worker alone" : "all workers together"));
   if (s.compute_seconds && s.seconds > 0)
     row("worker's time",
         fmt::format("{:.0f} % computing, {:.0f} % communicating, {:.0f} % waiting, on average",

@@ -7,6 +7,8 @@
 
 #include "cli/alike.h"
 #include "cli/commands.h"
+#include "cli/log.h"
+#include "cli/terminal.h"
 #include "cli/training.h"
 #include "cli/world_options.h"
 #include "world/signals.h"
@@ -26,8 +28,13 @@ int run(const Settings& s) {
   make_writing_fail_without_signals();
   start_log();
   std::optional<DataPair> data;
-  if (threads) data = load_for(s.training, *threads);
+  if (threads) {
+    const Activity loading(s.training.quiet || s.training.json, "loading " + s.training.data + " ...");
+    data = load_for(s.training, *threads);
+  }
+  std::optional<Activity> meeting(std::in_place, s.training.quiet || s.training.json, "the ranks meet ...");
   World world = open_world(s.world, s.training.quiet, survives(s.training), alike(s.training));
+  meeting.reset();
   try {
     return train_in(world, s.training, std::move(data));
   } catch (...) {

@@ -3,7 +3,6 @@
 #include "cli/training.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "cli/print_or_drop.h"
 #include "cli/progress.h"
 #include "cli/summary_table.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/phantom.h"
 #include "tacit/core/thrown.h"
@@ -72,6 +72,7 @@ struct Prepared {
   Prepared(const TrainSettings& s, const World& world, std::optional<DataPair> loaded)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
+    if (!s.overwrite && world.rank() == 0) Account::refuse_used(s.out);
     check_compression(s.train, builtin_strategies(), world.size());
     data = loaded ? std::move(*loaded) : load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
@@ -112,6 +113,11 @@ bool lost_itself(const std::exception_ptr& error, int rank) {
   }
 }
 
+// Whether this process shows nothing before its summary.
+bool is_silent(const TrainSettings& settings, const World& world) {
+  return settings.quiet || settings.json || world.rank() != 0;
+}
+
 // How one rank runs, whatever it is that it does; told what happens through the observer.
 using RankBody = std::function<void(Process&, TrainObserver&, RankReport&)>;
 
@@ -131,7 +137,7 @@ class Run {
 
   int operator()(const RankBody& body) {
     const SignalWatch watch(world_);  // to the end: a launcher may end the processes of a failed run
-    const bool silent = settings_.quiet || settings_.json || world_.rank() != 0;
+    const bool silent = is_silent(settings_, world_);
     const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
@@ -154,6 +160,7 @@ class Run {
     std::vector<RankReport> reports(world_.one_process() ? static_cast<std::size_t>(world_.size()) : 1);
     std::string status = "finished";
     std::string message;
+    bool alone = false;
     try {
       world_.run([&](Process& me) {
         RankReport& mine = reports[world_.one_process() ? static_cast<std::size_t>(me.rank()) : 0];
@@ -169,6 +176,7 @@ class Run {
       error_ = StopSignals::cause(std::current_exception());
       status = is<Interrupted>(error_) ? "interrupted" : is<Diverged>(error_) ? "diverged" : "failed";
       if (status != "interrupted") message = error.what();
+      alone = !world_.one_process();
     }
     if (status == "finished" && !all_equal(reports)) {
       status = "failed";
@@ -182,6 +190,7 @@ class Run {
     Summary summary = summarize(settings_.train, reports, status);
     summary.error = message;
     summary.workers = world_.size();
+    if (alone) summary.only_rank = world_.rank();
     summary.model = started_.model;
     summary.data = started_.data;
     summary.world = world_.name();
@@ -261,7 +270,10 @@ void check(const TrainSettings& s) {
 bool survives(const TrainSettings& s) { return builtin_strategies().find(s.train.strategy).survives; }
 
 int train_in(World& world, const TrainSettings& settings, std::optional<DataPair> data) {
+  std::optional<Activity> loading(std::in_place, is_silent(settings, world),
+                                  "loading " + settings.data + " ...");
   const auto prepared = prepare<Prepared>(world, settings, world, std::move(data));
+  loading.reset();
   RunStarted event = started(world, settings);
   event.model = settings.model;
   event.data = settings.data;
@@ -283,6 +295,7 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
 }
 
 int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
+  if (!settings.overwrite) Account::refuse_used(settings.out);
   check_compression(settings.train, builtin_strategies(), world.size());
   Phantom phantom(parameters);
   RunStarted event = started(world, settings);
@@ -321,14 +334,10 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
                  "Test accuracy, between 0 and 1, whose time is wanted: evaluations are closer near it, and "
                  "no farther from "
                  "each other than --evaluate-every says (0: 20)");
-  app.add_option("--out", s.out, "Folder for run.jsonl and summary.json, which are overwritten");
+  app.add_option("--out", s.out, "Folder for run.jsonl and summary.json");
+  app.add_flag("--overwrite", s.overwrite, "Replace what another run left in --out");
   app.add_flag("--json", s.json, "Print the summary as JSON, and no progress");
   app.add_flag("--quiet", s.quiet, "Show no progress");
-}
-
-void start_log() {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("tacit"));
-  spdlog::set_pattern("tacit: %^%l%$: %v");
 }
 
 }  // namespace tacit::cli

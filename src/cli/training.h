@@ -18,6 +18,7 @@ struct TrainSettings {
   std::string model = "cnn";
   std::string data = "fashion-mnist";
   std::filesystem::path out;
+  bool overwrite = false;  // what another run left in it
   bool json = false;
   bool quiet = false;
 };
@@ -38,9 +39,6 @@ DataPair load_for(const TrainSettings& settings, int workers);
 
 // Whether the strategy goes on without ranks that fail. Throws InvalidConfig where there is no such strategy.
 bool survives(const TrainSettings& settings);
-
-// Sends warnings to stderr, before a world is opened.
-void start_log();
 
 // Trains in an open world, from the data to the summary; returns the exit code and throws what ended the run.
 // `data` may be loaded already.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/print_or_drop.h"
+#include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "world/plan.h"
@@ -97,7 +97,7 @@ World open_world(const WorldSettings& s, bool quiet, bool survive, std::vector<S
   options.settings = std::move(alike);
   options.settings.push_back({"--collectives", s.collectives});
   World world = World::open(choice_of(s), std::move(options));
-  if (!quiet && world.rank() == 0 && !world.how().empty()) print_or_drop(stderr, "tacit: {}\n", world.how());
+  if (!quiet && world.rank() == 0 && !world.how().empty()) LiveLines::of_stderr().say("tacit: " + world.how());
   return world;
 }
 

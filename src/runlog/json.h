@@ -95,6 +95,7 @@ void fields(E& e, const Visit& visit) {
   visit("data", e.data);
   visit("world", e.world);
   visit("workers", e.workers);
+  visit("only_rank", e.only_rank);
   visit("steps", e.steps);
   visit("samples", e.samples);
   visit("seconds", e.seconds);
@@ -146,7 +147,7 @@ inline std::string dump(const Json& json, int indent = -1) {
 template <class T>
 void read_field(const Json& field, T& value) {
   if constexpr (requires { value.has_value(); }) {
-    if (!field.is_null()) value = field.get<double>();
+    if (!field.is_null()) value = field.get<typename T::value_type>();
   } else if constexpr (std::is_same_v<T, double>) {
     value =
         field.is_null() ? std::numeric_limits<double>::quiet_NaN() : field.get<double>();  // JSON has no NaN

@@ -20,12 +20,13 @@ namespace {
 std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// When the first one of each came, in milliseconds; 0: not yet.
+// When the first one of each came, in milliseconds, times kProcesses, and who sent it; 0: not yet.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<long> g_interrupted{0};
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<long> g_terminated{0};
 static_assert(std::atomic<long>::is_always_lock_free);
+constexpr long kProcesses = 1L << 22;  // no process has this number or a larger one
 constexpr long kOneWish = 1000;
 constexpr std::chrono::milliseconds kGlance{20};
 
@@ -35,14 +36,26 @@ long milliseconds_now() {
   return 1 + 1000 * static_cast<long>(now.tv_sec) + now.tv_nsec / 1'000'000;
 }
 
-void on_signal(int number) {
+// The process that sent it, or 0: the terminal.
+long sender_of(const siginfo_t& about) { return about.si_code <= 0 ? about.si_pid : 0; }
+
+void on_signal(int number, siginfo_t* about, void* /*context*/) {
   g_stop.store(true);
   std::atomic<long>& first = number == SIGINT ? g_interrupted : g_terminated;
   const long now = milliseconds_now();
-  long came = 0;
-  if (first.compare_exchange_strong(came, now) || now - came < kOneWish) return;
+  const long sender = sender_of(*about);
+  long known = 0;
+  if (first.compare_exchange_strong(known, now * kProcesses + sender)) return;
+  if (sender != known % kProcesses && now - known / kProcesses < kOneWish) return;
   std::signal(number, SIG_DFL);
   std::raise(number);  // comes when this handler has returned
+}
+
+void catch_signal(int number, struct sigaction& before) {
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigaction(number, &action, &before);
 }
 
 void ignore(int number) {
@@ -59,11 +72,8 @@ void make_writing_fail_without_signals() {
 }
 
 StopSignals::StopSignals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, &interrupt_);
-  ::sigaction(SIGTERM, &action, &terminate_);
+  catch_signal(SIGINT, interrupt_);
+  catch_signal(SIGTERM, terminate_);
 }
 
 StopSignals::~StopSignals() {

@@ -15,9 +15,10 @@ namespace tacit {
 void make_writing_fail_without_signals();
 
 // While one lives, the first Ctrl-C and the first SIGTERM are remembered instead of ending the program; a second one of
-// the same kind kills as usual. What comes within a second of the first is the same wish, said twice: the end of a
-// launcher reaches its ranks both by the system and by the launcher's guard. One at a time. What the program had for
-// these signals is put back at the end, unless one has come.
+// the same kind kills as usual. What another sender sends within a second of the first is the same wish, come by two
+// ways: the end of a launcher reaches its ranks by the system and by the launcher's guard, that of a service by the
+// system's manager and by the launcher. Who says it twice means it: a person at a terminal, however quick. One at a
+// time. What the program had for these signals is put back at the end, unless one has come.
 class StopSignals {
  public:
   StopSignals();

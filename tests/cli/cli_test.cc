@@ -225,6 +225,7 @@ TEST_F(Cli, AnInterruptLeavesAReadableLogAndASummary) {
     ASSERT_TRUE(record.ended);
     EXPECT_EQ(record.ended->status, "interrupted");
     EXPECT_GT(record.ended->steps, 0);
+    EXPECT_FALSE(record.ended->only_rank);  // all ranks are in this process
     EXPECT_TRUE(fs::exists(out / "summary.json"));
   }
 }
@@ -265,19 +266,22 @@ TEST_F(Cli, ALinkInThePlaceOfTheLogIsRefused) {
   EXPECT_EQ(slurp(path("precious")), "text");
 }
 
-TEST_F(Cli, TwoSignalsAtOnceAreOneWish) {
-  const fs::path out = path("o");
-  const pid_t child = train_for_long(out);
-  ASSERT_GT(child, 0);
-  for (int i = 0; i < 5; ++i) {  // the end may come before the last
-    kill(child, SIGTERM);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_EQ(nlohmann::json::parse(slurp(out / "summary.json")).at("status"), "interrupted");
+TEST_F(Cli, ASecondRunIntoAFolderAsksWhetherItMayOverwriteTheFirst) {
+  const std::string run = "train --steps 5 --quiet --out o" + std::string(kQuick);
+  ASSERT_EQ(tacit(run).code, 0);
+  const std::string account = slurp(path("o/summary.json"));
+  const std::string log = slurp(path("o/run.jsonl"));
+  expect_refusal(run, {"o has the account of another run (summary.json of 20", "--overwrite", "--out"});
+  EXPECT_EQ(slurp(path("o/summary.json")), account);
+  EXPECT_EQ(slurp(path("o/run.jsonl")), log);
+  EXPECT_EQ(tacit(run + " --seed 9 --overwrite").code, 0);
+  EXPECT_EQ(nlohmann::json::parse(slurp(path("o/summary.json"))).at("seed"), 9);
+  fs::remove(path("o/summary.json"));  // as of a run that was killed, or that is still under way
+  expect_refusal(run, {"run.jsonl of 20", "did not end", "--overwrite"});
+  EXPECT_FALSE(fs::exists(path("o/summary.json")));
+  fs::remove(path("o/run.jsonl"));
+  std::ofstream(path("o/notes.txt")) << "what else is in it is nobody's account";
+  EXPECT_EQ(tacit(run).code, 0);
 }
 
 TEST_F(Cli, SaysWhichStrategyTakesWhichCompressor) {

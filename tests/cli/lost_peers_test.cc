@@ -237,6 +237,34 @@ TEST_F(LostPeers, ALauncherThatIsKilledLeavesAnAccount) {
     EXPECT_TRUE(eventually([&] { return !lives(pid); }));
 }
 
+TEST_F(LostPeers, AnInterruptedRunSaysWhoseFiguresItPrints) {
+  train("--out run --log-every 1");
+  Running launch(folder(), job("50"));
+  victim();
+  ASSERT_TRUE(
+      eventually([&] { return slurp(path("run/run.jsonl")).find("steps_done") != std::string::npos; }));
+  launch.signal(SIGINT);
+  EXPECT_EQ(launch.wait(), 130) << err();
+  EXPECT_NE(
+      out().find("[0] status          interrupted\n[0] figures         of rank 0 alone, up to its step "),
+      std::string::npos)
+      << out() << err();
+  EXPECT_NE(out().find(" messages, of this worker alone"), std::string::npos) << out();
+  EXPECT_EQ(nlohmann::json::parse(slurp(path("run/summary.json"))).at("only_rank"), 0);
+}
+
+TEST_F(LostPeers, RankZeroDecidesWhetherAFolderMayBeOverwritten) {
+  fs::create_directories(path("run"));
+  std::ofstream(path("run/summary.json")) << "{}";
+  ranks_do("'" TACIT_PROGRAM
+           "' train --model mlp --data synthetic --steps 3 --out run\necho $? >code.$TACIT_RANK");
+  tacit("launch -n 2 -- ./rank");
+  EXPECT_NE(err().find("[0] tacit: run has the account of another run"), std::string::npos) << err();
+  EXPECT_EQ(slurp(path("code.0")), "2\n");
+  EXPECT_EQ(slurp(path("code.1")), "3\n") << err();
+  EXPECT_EQ(slurp(path("run/summary.json")), "{}");
+}
+
 TEST_F(LostPeers, EveryRankOfARunThatDivergedSaysSo) {
   ranks_do("'" TACIT_PROGRAM
            "' train --model mlp:hidden=8 --data synthetic:samples=320,test=64,size=8 --batch 8 --lr 5 "

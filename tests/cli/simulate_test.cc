@@ -177,7 +177,7 @@ TEST_F(Simulate, GossipAndWagmaGoOnWithoutTheRanksThatCrash) {
     for (const char* strategy : {"gossip", "gossip:mode=push,push_sum", "wagma:period=4", "wagma:group=4"}) {
       write_cluster("[[crash]]\nrank = " + std::to_string(rank) + "\nat = \"210ms\"\n");
       const auto run =
-          json("simulate --evaluate-every 5 --out kept --json --strategy " + (strategy + train_));
+          json("simulate --evaluate-every 5 --out kept --overwrite --json --strategy " + (strategy + train_));
       EXPECT_EQ(run["status"], "finished") << strategy;
       EXPECT_EQ(run["steps"], 20) << strategy;
       EXPECT_GT(run["accuracy"], 0.5) << strategy;
@@ -373,7 +373,7 @@ TEST_F(Simulate, AnInterruptedComparisonShowsWhatIsThereAndGoesOnWithTheRest) {
   const Result fresh = tacit(compare + " --steps 4 --fresh");
   EXPECT_EQ(fresh.err.find("picked up"), std::string::npos) << fresh.err;
   write_cluster("[[straggler]]\ncount = 1\ndelay = \"50ms\"\n");
-  EXPECT_EQ(tacit(compare + " --steps 4").err.find("picked up"), std::string::npos);
+  EXPECT_EQ(tacit(compare + " --steps 4 --overwrite").err.find("picked up"), std::string::npos);
 }
 
 TEST_F(Simulate, CompareRunsMoreStrategiesThanItMayAtATime) {

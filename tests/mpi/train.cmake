@@ -24,7 +24,7 @@ foreach(strategy IN ITEMS ssgd ssgd:servers=2 local:period=3 dc_s3gd:resync=7 ss
         compskip:skip=period:3,server_skip=period:2)
   set(args ${common} --strategy ${strategy} --data ${data} --steps 40 --json)
   run(want ${TACIT} ${args} --workers 4)
-  run(got ${MPIRUN} -n 4 ${TACIT} ${args} --out run)
+  run(got ${MPIRUN} -n 4 ${TACIT} ${args} --out run --overwrite)
   expect("mpirun failed" got_code EQUAL 0)
   string(JSON want_hash GET "${want_out}" weights_hash)
   string(JSON got_hash GET "${got_out}" weights_hash)

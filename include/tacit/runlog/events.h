@@ -70,7 +70,9 @@ struct Summary {
   std::string data;
   std::string world;
   int workers = 1;
-  std::int64_t steps = 0;
+  // The rank that all numbers are of, where a run of processes did not come to its end: it knows no other's.
+  std::optional<int> only_rank;
+  std::int64_t steps = 0;  // that all of them made
   std::int64_t samples = 0;
   double seconds = 0;  // of training, without evaluations
   double samples_per_second = 0;

@@ -160,7 +160,8 @@ void Supervisor::end_ranks_after(std::chrono::duration<double> delay) {
     if (error || left_ == 0) return;
     forced_ = true;
     if (!abandoned_) say(describe_still(living()));
-    ranks_->signal(SIGTERM);
+    // Who got one that was passed on has been asked; a second one from here would kill it before its account is written.
+    if (std::find(passed_.begin(), passed_.end(), SIGTERM) == passed_.end()) ranks_->signal(SIGTERM);
     patience_.expires_after(kFromTermToKill);
     patience_.async_wait([this](boost::system::error_code cancelled) {
       if (!cancelled && left_ > 0) ranks_->signal(SIGKILL);

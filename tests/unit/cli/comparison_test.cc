@@ -5,9 +5,11 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/comparison_table.h"
 #include "support/temp_dir.h"
+#include "tacit/core/error.h"
 #include "tacit/runlog/writer.h"
 
 namespace tacit::cli {
@@ -98,6 +100,26 @@ TEST(Comparison, ATableFitsIntoAHundredColumns) {
   const Comparison c = comparison({{"local:period=16", 8, {run_of(1, 1234.56)}}});
   const std::string table = table_of(c);
   EXPECT_LE(table.find('\n'), 100U) << table;
+}
+
+TEST(Comparison, ATableFitsIntoAnyTerminalAndLosesNothing) {
+  const Outcome none =
+      outcome_without_numbers(1, RunStatus::kFailed, "it was not to be, for reasons of its own");
+  const Comparison c = comparison({{"ssgd", 4, {run_of(1, 6), run_of(2, 10)}},
+                                   {"local:period=16", 8, {run_of(1, 1234.5), run_of(2, 1300)}},
+                                   {"ssd:warmup=50,delay=5", 8, {none, none}}});
+  for (std::size_t columns = 20; columns <= 200; ++columns) {
+    const std::string table = table_of(c, columns);
+    std::istringstream in(table);
+    for (std::string line; std::getline(in, line);) EXPECT_LE(width_of(line), columns) << table;
+    if (columns < 40) continue;
+    for (const char* words :
+         {"strategy", "workers", "per step", "all steps", "to 80.0 %", "accuracy", "sent/worker",
+          "comp/comm/wait", "speed-up", "local:period=16", "8.00 ±2.00 s", "62/30/8 %", "failed"})
+      EXPECT_TRUE(has(table, words)) << columns << "\n" << words << "\n" << table;
+  }
+  const std::string table = table_of(c, 60);
+  EXPECT_LT(table.find("speed-up"), table.find("per step")) << "what decides comes first\n" << table;
 }
 
 // Writes the log of a run.
@@ -202,6 +224,18 @@ TEST_F(Earlier, AFileThatIsNoComparisonHoldsNone) {
   EXPECT_FALSE(found(o.identity));
   std::ofstream(file_) << "{";
   EXPECT_FALSE(found(o.identity));
+}
+
+TEST_F(Earlier, ComparisonsThatHaveAllOfItsRunsMayTakeItsPlace) {
+  const Outcome o = run_of(1, 6);
+  Identity other = o.identity;
+  other.cluster += "x";
+  EarlierRuns(file_).refuse_to_lose({});  // there is no file yet
+  write(o, "finished");
+  EarlierRuns(file_).refuse_to_lose({other, o.identity});
+  EXPECT_THROW(EarlierRuns(file_).refuse_to_lose({other}), InvalidConfig);
+  std::ofstream(file_) << "{";
+  EXPECT_THROW(EarlierRuns(file_).refuse_to_lose({o.identity}), InvalidConfig);
 }
 
 TEST_F(Earlier, ComparisonsAreWrittenAsideAndReplaceWhatWasThere) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// tacit compare as a user meets it: where it writes, and what a terminal shows.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/program.h"
+#include "support/pty.h"
+
+namespace tacit::test {
+namespace {
+
+class Compare : public Cli {
+ protected:
+  Compare() {
+    std::ofstream(path("cluster.toml"))
+        << "workers = 4\n[network]\nbandwidth = \"1Gbps\"\nlatency = \"50us\"\n"
+           "[compute]\nstep = \"20ms\"\njitter = 0.2\n";
+  }
+
+  const std::string train_ =
+      " --cluster cluster.toml --model logistic --data synthetic:samples=960 --steps 20 --batch 10";
+};
+
+TEST_F(Compare, AnotherComparisonIntoAFolderAsksWhetherItMayOverwriteTheFirst) {
+  const std::string compare = "compare --quiet --out cmp --strategies ";
+  ASSERT_EQ(tacit(compare + "ssgd,local:period=2" + train_).code, 0);
+  const std::string account = slurp(path("cmp/compare.json"));
+  expect_refusal(compare + "ssgd" + train_, {"cmp/compare.json has 1 run ", "--overwrite", "--out"});
+  expect_refusal(compare + "ssgd,local:period=2 --lr 0.02" + train_, {"cmp/compare.json has 2 runs "});
+  EXPECT_EQ(slurp(path("cmp/compare.json")), account);
+  EXPECT_EQ(tacit(compare + "ssgd,local:period=2,local:period=3" + train_).code, 0);  // nothing is lost
+  EXPECT_EQ(tacit(compare + "ssgd --overwrite" + train_).code, 0);
+  std::ofstream(path("cmp/compare.json")) << "{}";
+  expect_refusal(compare + "ssgd" + train_, {"cmp/compare.json is no comparison", "--overwrite"});
+}
+
+TEST_F(Compare, OnATerminalAComparisonIsNoWiderThanItAndSaysWhatIsLeft) {
+  const std::vector<std::string> compare{"compare",
+                                         "--cluster",
+                                         "cluster.toml",
+                                         "--strategies",
+                                         "ssgd,local:period=5,local:period=10",
+                                         "--model",
+                                         "mlp",
+                                         "--data",
+                                         "synthetic:samples=960",
+                                         "--steps",
+                                         "60",
+                                         "--batch",
+                                         "10",
+                                         "--target",
+                                         "0.5",
+                                         "--seeds",
+                                         "1,2",
+                                         "--jobs",
+                                         "1",
+                                         "--fresh"};
+  for (const int columns : {80, 60}) {
+    const Screen screen = on_terminal(path("."), compare, columns);
+    EXPECT_EQ(screen.code, 0) << screen.text;
+    EXPECT_LE(widest_line_on(screen.text), static_cast<std::size_t>(columns)) << screen.text;
+    for (const char* words :
+         {"0 of 6 runs done", " left for all", "6 of 6 runs done", "local:period=10, seed 2", "strategy",
+          "to 50.0 %", "comp/comm/wait", "speed-up", "1.00 x"})
+      EXPECT_NE(screen.text.find(words), std::string::npos) << columns << "\n"
+                                                            << words << "\n"
+                                                            << screen.text;
+  }
+}
+
+}  // namespace
+}  // namespace tacit::test
