@@ -30,7 +30,7 @@ class Offers::SendOperation final : public Operation {
     if (!made_->taken.load()) made_->valid.store(0);  // a peer that we have lost may come for it yet
   }
   Arrival wait() override {
-    offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
+    offers_.rank_.owner.wait_written(offers_.peer_, tag_, made_->taken);
     return {offers_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {
@@ -146,6 +146,7 @@ bool Offers::on_frame(const FrameHeader& header, ConstBytes payload) {
                              kFrameHeaderBytes + payload.size(),
                              std::make_unique<RemoteMessage>(*this, what)))
         throw BadFrame("an offer of memory that is gone");
+      rank_.owner.on_message(peer_, *Tag::from_bits(header.tag));
       return true;
     }
     case FrameType::kTaken: {
