@@ -9,7 +9,7 @@ if(NOT Boost_FOUND OR NOT OPENSSL_FOUND)
 endif()
 
 tacit_library(tcp
-  SOURCES src/transport/tcp/connection.cc src/transport/tcp/connection_out.cc src/transport/tcp/frame.cc
+  SOURCES src/transport/tcp/circle_watch.cc src/transport/tcp/connection.cc src/transport/tcp/connection_out.cc src/transport/tcp/frame.cc
           src/transport/tcp/handshake.cc src/transport/tcp/housekeeper.cc src/transport/tcp/lobby.cc
           src/transport/tcp/meeting_point.cc src/transport/tcp/messages.cc src/transport/tcp/offers.cc
           src/transport/tcp/other_end.cc src/transport/tcp/peer_memory.cc src/transport/tcp/reception.cc

@@ -23,6 +23,7 @@
 #include "cli/launch/supervisor.h"
 #include "cli/launch/terminal_input.h"
 #include "tacit/core/error.h"
+#include "world/environment.h"
 
 namespace tacit::cli {
 namespace {
@@ -84,6 +85,17 @@ void check(const Settings& s) {
     throw InvalidConfig(
         "--ssh is empty; give the command that runs another one on a host, such as --ssh ssh");
   check_job_name(s.job);
+}
+
+// A launcher that starts this one several times makes a job of each.
+void refuse_as_rank(const Environment& env) {
+  const auto above = launcher_above(env);
+  if (!above) return;
+  throw InvalidConfig(fmt::format(
+      "{0}={1} and {2}={3}: {4} has started tacit launch {3} times, and each would start a job of its own; "
+      "start the "
+      "program itself with {4}, or tacit launch once, without {4} (with --hosts FILE for several machines)",
+      above->rank_name, above->rank, above->size_name, above->size, above->launcher));
 }
 
 Job make_job(const Settings& s, int size) {
@@ -158,6 +170,7 @@ int run_remote(const Settings& s) {
 int run(const Settings& s) {
   if (s.node) return run_node();
   check(s);
+  refuse_as_rank(Environment::of_this_process());
   hide_inherited();
   ignore_broken_pipes();
   return s.hosts.empty() ? run_local(s) : run_remote(s);

@@ -68,7 +68,10 @@ void add_world_options(CLI::App& app, WorldSettings& s) {
                "TCP: no key and no encryption; the network is closed");
   app.add_option("--lost-after", s.lost_after, "TCP: seconds of silence after which a worker is lost (10)");
   app.add_option("--collectives", s.collectives, "MPI: whose collectives, tacit or native");
-  app.add_option("--timeout", s.timeout, "Seconds after which a wait for a worker is an error");
+  app.add_option(
+      "--timeout", s.timeout,
+      "Seconds after which a wait for a worker is an error; workers have 60 to meet, or this where it is "
+      "less");
   app.add_option("--stall", s.stall, "Seconds after which a wait for a worker is reported");
 }
 

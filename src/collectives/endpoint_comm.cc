@@ -69,7 +69,9 @@ class SoleAgent final : public Agent {
 class EndpointComm final : public Comm {
  public:
   EndpointComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm)
-      : endpoint_(endpoint), tasks_(tasks), lane_(lane), algorithm_(algorithm), caller_(endpoint, lane) {}
+      : endpoint_(endpoint), tasks_(tasks), lane_(lane), algorithm_(algorithm), caller_(endpoint, lane) {
+    endpoint_.one_at_a_time(lane_);
+  }
 
   int rank() const override { return endpoint_.rank(); }
   int size() const override { return endpoint_.size(); }

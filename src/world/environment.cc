@@ -247,4 +247,19 @@ Launches find_launches(const Environment& env) {
   return launches;
 }
 
+std::optional<Launch> launcher_above(const Environment& env) {
+  const auto of_several = [&](auto find) -> std::optional<Launch> {
+    try {
+      std::optional<Launch> launch = find();
+      return launch && launch->size > 1 ? launch : std::nullopt;
+    } catch (const InvalidConfig&) {
+      return std::nullopt;
+    }
+  };
+  std::optional<Launch> above = of_several([&] { return find_mpi(env, find_step(env)); });
+  if (!above) above = of_several([&] { return find_tacit(env); });
+  if (!above) above = of_several([&] { return find_torchrun(env, true); });
+  return above;
+}
+
 }  // namespace tacit

@@ -55,4 +55,8 @@ bool is_job_id(const std::string& text);
 // started the other, disagree on the number of ranks: such a process must not train alone.
 Launches find_launches(const Environment& env);
 
+// The launcher that started this process as one of several ranks, for a process that wants to be none. What is
+// incomplete or contradicts itself is no launcher's.
+std::optional<Launch> launcher_above(const Environment& env);
+
 }  // namespace tacit

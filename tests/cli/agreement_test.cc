@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks that were started with different options.
+// Ranks that were started in a way that makes no job: with different options, or by two launchers.
 #include <gtest/gtest.h>
 
 #include "support/launch.h"
@@ -63,6 +63,34 @@ TEST_F(Differing, WhatIsShownAndWhereItIsWrittenMayDiffer) {
       "'" TACIT_PROGRAM "' train --model mlp --data synthetic --batch 8 --steps 5 \"$@\"");
   const Result r = tacit("launch -n 3 -- ./rank");
   EXPECT_EQ(r.code, 0) << r.err;
+}
+
+TEST_F(Launch, ALauncherThatIsARankItselfIsRefused) {
+  const auto under = [&](const std::string& variables) {
+    return run("env " + variables + " '" TACIT_PROGRAM "' launch -n 2 -- true");
+  };
+  Result r = under("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err,
+            "tacit: OMPI_COMM_WORLD_RANK=1 and OMPI_COMM_WORLD_SIZE=2: mpirun has started tacit launch 2 "
+            "times, and "
+            "each would start a job of its own; start the program itself with mpirun, or tacit launch once, "
+            "without "
+            "mpirun (with --hosts FILE for several machines)\n");
+  for (const char* several :
+       {"PMI_RANK=0 PMI_SIZE=3", "SLURM_STEP_ID=1 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=4",
+        "TACIT_RANK=0 TACIT_SIZE=2 TACIT_RENDEZVOUS=tcp://127.0.0.1:1",
+        "RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=1"}) {
+    r = under(several);
+    EXPECT_EQ(r.code, 2) << several;
+    EXPECT_NE(r.err.find("each would start a job of its own"), std::string::npos) << several << r.err;
+  }
+  // A batch script, a step of one task, and variables that are half a launcher's.
+  for (const char* alone : {"SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_JOB_ID=7",
+                            "SLURM_STEP_ID=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", "RANK=1 WORLD_SIZE=2"}) {
+    r = under(alone);
+    EXPECT_EQ(r.code, 0) << alone << r.err;
+  }
 }
 
 }  // namespace

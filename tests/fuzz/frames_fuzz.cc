@@ -214,6 +214,8 @@ class Rank final : public ConnectionOwner {
       TACIT_CHECK(departure.why == shown(departure.why), "a reason can be shown");
     } else if (header.type == FrameType::kAccusation) {
       (void)decode_accusation(payload);
+    } else if (header.type == FrameType::kCircle) {
+      check_same(encode(decode_question(payload)), payload);
     } else if (header.type == FrameType::kGivenUp) {
       const Loss loss = decode_loss(payload);
       TACIT_CHECK(loss.why == shown(loss.why), "a reason can be shown");

@@ -117,6 +117,9 @@ void write_frames(const Folder& to) {
   elsewhere("heartbeat", {}, {beat, frame(FrameType::kHeartbeat, encode(WaitState{}))});
   elsewhere("goodbye", {{0, step(Act::kSend, 0, 4)}}, {bye, frame(FrameType::kGoodbye, encode(Departure{}))});
   elsewhere("accusation", {}, {frame(FrameType::kAccusation, encode(Accusation{1, 0, Seconds(10)}))});
+  elsewhere(
+      "circle", {},
+      {frame(FrameType::kCircle, encode(CircleQuestion{{{0, tag(0).bits(), 7}, {1, tag(1).bits(), 9}}, 3}))});
   elsewhere("given_up", {}, {frame(FrameType::kGivenUp, encode(Loss{0, "nothing was heard of it"}))});
   elsewhere("memory_of_another_machine", {}, {trial, memory, offer(0, some)});
   elsewhere("hello_too_late", {}, {frame(FrameType::kHello, encode(Hello{1, 2, kJob, 4000}))});

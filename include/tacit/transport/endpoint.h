@@ -83,6 +83,11 @@ class Endpoint {
   // Request is dropped the sender's buffer may be in use. peer may be kAnyRank.
   virtual Request iborrow(int peer, Tag tag) = 0;
 
+  // What this rank sends in exchanges of this lane (Tag::is_exchange) comes from one task at a time, which sends nothing
+  // while it waits in one: so says a Comm of its user. Where ranks are threads, or processes over TCP, ranks whose waits
+  // make a circle then end with Mismatch, which names it, instead of waiting for their time-out.
+  virtual void one_at_a_time(Tag::Lane) {}
+
   // For worlds that go on without the ranks they lose. From now on, on this rank,
   //   a wait in a collective (Tag::is_collective) ends with PeerLost as soon as this rank knows of any failure, because
   //   the peers it waits for may know of it too and have left the collective;

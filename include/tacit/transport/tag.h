@@ -60,6 +60,9 @@ class Tag {
     return channel() <= Channel::kBarrier || channel() >= Channel::kAllToAll;
   }
 
+  // Whether it belongs to what the user of a Comm does itself, and not to a call, a post or an agent.
+  constexpr bool is_exchange() const { return is_collective() || channel() == Channel::kExchange; }
+
   friend constexpr auto operator<=>(const Tag&, const Tag&) = default;
 
  private:

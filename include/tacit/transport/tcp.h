@@ -26,7 +26,7 @@ struct TcpOptions {
   int local_ranks = 0;  // ranks on this machine; 0: unknown. Waits spin only while each has a core
   // Large messages between ranks of one machine go from memory to memory where the kernel allows it, past the socket.
   bool share_memory = true;
-  Seconds start_limit{60};  // until all ranks have met
+  Seconds start_limit{60};  // until all ranks have met; never more than limits.timeout
   Seconds lost_after{10};   // a peer that is silent for so long is lost
   WaitLimits limits;
 };

@@ -18,6 +18,7 @@
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
 #include "transport/sent.h"
+#include "transport/stuck.h"
 #include "transport/wait_tally.h"
 
 namespace tacit {
@@ -42,7 +43,11 @@ class InprocFabric::Hub {
   std::exception_ptr cause(int rank);
   void interrupt();
 
-  void survive(int rank) { survives_[static_cast<std::size_t>(rank)].store(true); }
+  StuckBook& book(int rank) { return books_[rank]; }
+  void survive(int rank) {
+    survives_[static_cast<std::size_t>(rank)].store(true);
+    books_.retire();
+  }
   bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)].load(); }
   void tell_departures(int rank, Tag tag) {
     for (const int gone : news_.subscribe({rank, tag})) endpoint(gone).isend(rank, tag, {});
@@ -59,18 +64,18 @@ class InprocFabric::Hub {
   }
   [[noreturn]] void give_up(int rank, int peer, Tag tag);
 
-  // Waits until done() or hopeless(), reporting stalls. Throws Timeout past the limit. A message is there at once:
-  // nothing is under way meanwhile.
-  template <class Done>
-  void wait(int rank, int peer, Tag tag, const Done& done) {
-    if (done()) return;
+  // Waits until done or hopeless(), reporting stalls. Throws Timeout past the limit, Mismatch in a circle of waits. A
+  // message is there at once: nothing is under way meanwhile.
+  void wait(int rank, int peer, Tag tag, const std::atomic<bool>& done) {
+    if (done.load()) return;
     const Blocked blocked;
-    const auto over = [&] { return done() || hopeless(rank, peer, tag); };
-    Gate::Patience patience = patience_;
+    const auto over = [&] { return done.load() || hopeless(rank, peer, tag); };
+    Gate& gate = box(rank).gate;
+    GuardedWait guard(books_, {rank, peer, tag}, done);
+    bool looked = false;
     wait_within(limits_, clock_, MessageWait{rank, peer, tag}, [&](Deadline deadline) {
-      const bool ended = box(rank).gate.wait_until(over, patience, deadline);
-      patience = {};
-      return ended;
+      if (!std::exchange(looked, true) && gate.wait_until(over, patience_, {})) return true;
+      return guard.until(deadline, clock_, [&](Deadline next) { return gate.wait_until(over, {}, next); });
     });
   }
   template <class Done>
@@ -92,6 +97,7 @@ class InprocFabric::Hub {
   std::vector<std::string> why_ TACIT_GUARDED_BY(mutex_);
   std::vector<std::exception_ptr> causes_ TACIT_GUARDED_BY(mutex_);
   std::deque<std::atomic<bool>> survives_;  // by rank
+  StuckBooks books_;
   DepartureNews news_;
 };
 
@@ -122,9 +128,8 @@ class ParcelOperation final : public Operation {
   }
 
   Arrival wait() override {
-    const auto done = [&] { return parcel_->released.load(); };
-    hub_.wait(parcel_->from, peer_, parcel_->tag, done);
-    if (!done()) hub_.give_up(parcel_->from, peer_, parcel_->tag);
+    hub_.wait(parcel_->from, peer_, parcel_->tag, parcel_->released);
+    if (!parcel_->released.load()) hub_.give_up(parcel_->from, peer_, parcel_->tag);
     return {peer_, parcel_->tag, parcel_->data};
   }
   bool ready_by(Deadline deadline) override {
@@ -196,9 +201,8 @@ class ReceiveOperation final : public Operation {
   }
 
   Arrival wait() override {
-    const auto done = [&] { return arrived_.load(); };
-    hub_.wait(rank_, want_.peer, want_.tag, done);
-    if (!done()) hub_.give_up(rank_, want_.peer, want_.tag);
+    hub_.wait(rank_, want_.peer, want_.tag, arrived_);
+    if (!arrived_.load()) hub_.give_up(rank_, want_.peer, want_.tag);
     // Counted here and not where the sender fills us: its core would have to fetch our counters.
     if (!std::exchange(counted_, true)) ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
     if (loan_) return {sender_, want_.tag, loan_->data};
@@ -261,6 +265,7 @@ class InprocEndpoint final : public Endpoint {
   Clock& clock() override { return hub_.clock(); }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
+  void one_at_a_time(Tag::Lane lane) override { hub_.book(rank_).declare(lane); }
   void survive() override { hub_.survive(rank_); }
   bool survives() const override { return hub_.survives(rank_); }
   void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
@@ -269,6 +274,7 @@ class InprocEndpoint final : public Endpoint {
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
     check_peer(peer);
+    hub_.book(rank_).note_use(tag);
     ledger_.count_sent(peer, tag.lane(), data.size(), 0);
     Mailbox& box = hub_.box(peer);
     const bool eager = data.size() <= kEagerBytes;
@@ -298,6 +304,7 @@ class InprocEndpoint final : public Endpoint {
  private:
   Request receive(const ReceiveOperation::Want& want) {
     if (want.peer != kAnyRank) check_peer(want.peer);
+    hub_.book(rank_).note_use(want.tag);
     return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
   }
   void check_peer(int peer) const {
@@ -309,16 +316,10 @@ class InprocEndpoint final : public Endpoint {
   Ledger ledger_;
 };
 
-// Spinning pays only while every rank has a core of its own.
-Gate::Patience patience_for(int ranks) {
-  const bool crowded = ranks > static_cast<int>(std::thread::hardware_concurrency());
-  return crowded ? Gate::Patience{0, 200} : Gate::Patience{4000, 50};
-}
-
 }  // namespace
 
 InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
-    : limits_(checked(std::move(limits))), patience_(patience_for(ranks)) {
+    : limits_(checked(std::move(limits))), patience_(inproc_patience(ranks)), books_(ranks, limits_.stall) {
   if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
   boxes_.resize(static_cast<std::size_t>(ranks));
   presence_.resize(static_cast<std::size_t>(ranks));

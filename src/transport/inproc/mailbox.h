@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tacit/core/kernels.h"
@@ -23,6 +24,12 @@ constexpr std::size_t kStreamBytes = std::size_t{512} * 1024;
 
 inline void move_bytes(ConstBytes from, Bytes to) {
   from.size() > kStreamBytes ? kernels::stream_copy(from, to) : copy(from, to);
+}
+
+// Spinning pays only while every rank has a core of its own.
+inline Gate::Patience inproc_patience(int ranks) {
+  const bool crowded = ranks > static_cast<int>(std::thread::hardware_concurrency());
+  return crowded ? Gate::Patience{0, 200} : Gate::Patience{4000, 50};
 }
 
 // A message that found no posted receive. Owned by the sender's operation, the queue, and the borrower, of

@@ -176,8 +176,10 @@ void Connection::end_frame(const std::atomic<bool>* own, Found& found) {
     return;
   }
   message_->framing = kFrameHeaderBytes + added;
+  const Tag tag = message_->tag;
   const std::atomic<bool>* ended = inbox_.complete(message_);
   message_.reset();
+  owner_.on_message(peer_, tag);
   if (ended != nullptr && ended != own) found.others = true;
 }
 

@@ -20,11 +20,14 @@ namespace tacit {
 
 struct Outgoing;
 
-// Who is told what a connection meets. Called without the connection's locks held, except on_control.
+// Who is told what a connection meets. Called without the connection's locks held, except on_control and on_message.
 class ConnectionOwner : public Waiter {
  public:
   virtual void on_control(int peer, const FrameHeader& header,
                           ConstBytes payload) = 0;  // in the order of the stream
+  virtual void on_message(int, Tag) {}  // a message is whole, and the receive that wanted it has it
+  // As wait(), for the end of a send: what ends it need not be an exchange of the peer's.
+  virtual void wait_written(int peer, Tag tag, const std::atomic<bool>& done) { wait(peer, tag, done); }
   virtual void on_lost(int peer, const std::string& why) = 0;
   virtual void on_progress() = 0;  // an operation ended that is not the caller's own
   // The rank itself cannot go on with this peer, for want of memory; then the connection is lost, too.

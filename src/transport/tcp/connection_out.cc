@@ -36,7 +36,7 @@ class Connection::SendOperation final : public Operation {
     }
   }
   Arrival wait() override {
-    connection_.owner_.wait(connection_.peer_, tag_, out_->done);
+    connection_.owner_.wait_written(connection_.peer_, tag_, out_->done);
     return {connection_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {

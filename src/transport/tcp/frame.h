@@ -26,9 +26,10 @@ enum class FrameType : std::uint8_t {
   kWithdraw,    // the sender wants it back
   kAccusation,  // a rank does not hear another
   kGivenUp,     // a rank is lost to those that go on
+  kCircle,      // does the rank that is asked wait, directly or by way of others, for the one that asks?
 };
 
-constexpr FrameType kLastFrameType = FrameType::kGivenUp;
+constexpr FrameType kLastFrameType = FrameType::kCircle;
 
 struct FrameHeader {
   FrameType type;

@@ -29,6 +29,7 @@ Housekeeper::Housekeeper(Household& house, Reactor& reactor, const TcpOptions& o
       beat_(std::min(heartbeat(options.lost_after), options.limits.stall / 4)),
       nap_(std::min(Seconds(1), options.lost_after / 4)),
       waits_(options.size),
+      circles_(options.rank, options.size, options.limits.stall),
       chain_(options.limits),
       members_(options.rank, options.size, options.lost_after),
       awake_(time_with_sleep()) {}
@@ -66,6 +67,7 @@ void Housekeeper::keep_house(const std::stop_token& token) try {
     if (now < next) continue;
     next = now + beat_;
     report_chain(now);
+    for (const CircleWatch::Errand& errand : circles_.ask(now)) carry(errand);
     beat(now);
     look();
   }
@@ -110,6 +112,26 @@ void Housekeeper::report_chain(Seconds now) {
   });
 }
 
+// --- who waits in a circle
+
+void Housekeeper::carry(const CircleWatch::Errand& errand) {
+  if (!house_.left())
+    house_.connection(errand.peer)->send_control({FrameType::kCircle}, encode(errand.question));
+}
+
+// Answered by whoever reads the sockets next, because whoever read it holds a connection's lock.
+void Housekeeper::hear_question(int peer, const CircleQuestion& question) {
+  if (question.path.back().rank != peer) throw BadFrame("a question of another rank");
+  for (const CircleQuestion::Link& link : question.path) check(link.rank);
+  boost::asio::post(reactor_.io(), [this, question] {
+    const CircleWatch::Answer answer = circles_.hear(question, clock_.now());
+    if (answer.pass_on) carry(*answer.pass_on);
+    if (answer.circle.empty()) return;
+    circles_.close(answer.circle);
+    reactor_.wake();
+  });
+}
+
 // --- who goes on
 
 void Housekeeper::check(int rank) const {
@@ -121,6 +143,7 @@ void Housekeeper::on_frame(int peer, const FrameHeader& header, ConstBytes paylo
     waits_.tell(peer, decode_wait(payload));
     return;
   }
+  if (header.type == FrameType::kCircle) return hear_question(peer, decode_question(payload));
   {
     const MutexLock lock(mutex_);
     if (header.type == FrameType::kAccusation) {

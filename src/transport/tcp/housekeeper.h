@@ -13,6 +13,7 @@
 #include "tacit/core/mutex.h"
 #include "tacit/transport/tcp.h"
 #include "transport/membership.h"
+#include "transport/tcp/circle_watch.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/reactor.h"
 #include "transport/tcp/wait_chain.h"
@@ -44,8 +45,10 @@ class Housekeeper {
   void catch_up();
 
   WaitBook& waits() { return waits_; }
+  CircleWatch& circles() { return circles_; }
+  const CircleWatch& circles() const { return circles_; }
 
-  // A heartbeat, an accusation or the end of somebody came from a peer.
+  // A heartbeat, a question, an accusation or the end of somebody came from a peer.
   void on_frame(int peer, const FrameHeader& header, ConstBytes payload);
   // The peer said goodbye. `lost` is whom it lost, where that ends this rank, too: it is lost to both.
   void on_left(int peer, const std::optional<Loss>& lost);
@@ -57,6 +60,8 @@ class Housekeeper {
   void keep_house(const std::stop_token& token);
   void beat(Seconds now);
   void report_chain(Seconds now);
+  void carry(const CircleWatch::Errand& errand);
+  void hear_question(int peer, const CircleQuestion& question);
   void look_soon();
   void look();
   void note_absence(Seconds now) TACIT_REQUIRES(mutex_);
@@ -69,6 +74,7 @@ class Housekeeper {
   const Seconds nap_;
   RealClock clock_;
   WaitBook waits_;
+  CircleWatch circles_;
   ChainReport chain_;  // the thread's
 
   Mutex mutex_;

@@ -113,6 +113,38 @@ WaitState decode_wait(ConstBytes payload) {
   return wait;
 }
 
+Payload encode(const CircleQuestion& question) {
+  ByteWriter out;
+  out.number(question.received);
+  out.number(static_cast<std::uint32_t>(question.path.size()));
+  for (const CircleQuestion::Link& link : question.path) {
+    out.rank(link.rank);
+    out.number(link.tag);
+    out.number(link.number);
+  }
+  return out.bytes();
+}
+
+CircleQuestion decode_question(ConstBytes payload) {
+  ByteReader in(payload);
+  CircleQuestion question;
+  question.received = in.number<std::uint64_t>();
+  const auto links = in.number<std::uint32_t>();
+  constexpr std::size_t kLinkBytes = 20;
+  if (links == 0 || links > payload.size() / kLinkBytes)
+    throw BadFrame("a question of " + std::to_string(links) + " waits in " + std::to_string(payload.size()) +
+                   " bytes");
+  question.path.resize(links);
+  for (CircleQuestion::Link& link : question.path) {
+    link.rank = in.rank();
+    link.tag = in.number<std::uint64_t>();
+    link.number = in.number<std::uint64_t>();
+    if (!Tag::from_bits(link.tag)) throw BadFrame("a wait in the tag " + std::to_string(link.tag));
+  }
+  in.end();
+  return question;
+}
+
 Payload encode_token(const MemoryToken& token) { return {token.begin(), token.end()}; }
 
 MemoryToken decode_token(ConstBytes payload) {

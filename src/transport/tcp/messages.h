@@ -60,6 +60,21 @@ struct WaitState {
 Payload encode(const WaitState& wait);
 WaitState decode_wait(ConstBytes payload);
 
+// Whether a circle of waits comes back to where it began: circle_watch.h.
+struct CircleQuestion {
+  struct Link {
+    int rank = 0;
+    std::uint64_t tag = 0;     // bits
+    std::uint64_t number = 0;  // of its wait
+    friend bool operator==(const Link&, const Link&) = default;
+  };
+  std::vector<Link> path{};    // each waits for the next, and the last for whom it asks
+  std::uint64_t received = 0;  // messages of its lane that the last had of whom it asks
+  friend bool operator==(const CircleQuestion&, const CircleQuestion&) = default;
+};
+Payload encode(const CircleQuestion& question);
+CircleQuestion decode_question(ConstBytes payload);  // never an empty path, and tags that are some
+
 // What whoever wants to read a peer's memory makes up, so that only the peer can have written it there.
 using MemoryToken = std::array<std::byte, 16>;
 Payload encode_token(const MemoryToken& token);

@@ -34,7 +34,7 @@ class Offers::SendOperation final : public Operation {
   Arrival wait() override {
     if (!made_->taken.load()) {
       const Blocked blocked;
-      offers_.rank_.owner.wait(offers_.peer_, tag_, made_->taken);
+      offers_.rank_.owner.wait_written(offers_.peer_, tag_, made_->taken);
     }
     return {offers_.peer_, tag_, data_};
   }
@@ -151,6 +151,7 @@ bool Offers::on_frame(const FrameHeader& header, ConstBytes payload) {
                              kFrameHeaderBytes + payload.size(),
                              std::make_unique<RemoteMessage>(*this, what)))
         throw BadFrame("an offer of memory that is gone");
+      rank_.owner.on_message(peer_, *Tag::from_bits(header.tag));
       return true;
     }
     case FrameType::kTaken: {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
 
@@ -24,6 +25,9 @@ using Streams = std::vector<std::shared_ptr<Stream>>;
 
 constexpr Seconds kRetry{0.05};
 constexpr Seconds kMostRetry{1};
+// When a rank says for whom it waits, and how often it says so again.
+constexpr Seconds kFirstWord{5};
+constexpr Seconds kNextWord{30};
 
 // The other side has no time for us; it may have later.
 struct NoPlace : Error {
@@ -38,13 +42,29 @@ class Meeting {
         options_(options),
         tls_(tls),
         streams_(static_cast<std::size_t>(options.size)),
-        deadline_(clock_.now() + options.start_limit) {}
+        began_(clock_.now()),
+        deadline_(began_ + options.start_limit),
+        word_(io) {
+    speak_in(std::min(kFirstWord, options.limits.stall));
+  }
+  ~Meeting() { *here_ = false; }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
 
   Streams host();
   Streams join();
 
  private:
   std::string me() const { return "rank " + std::to_string(options_.rank); }
+  std::string limit() const { return exact(options_.start_limit.count()) + " s"; }
+  void speak_in(Seconds wait);
+  void waits_for(std::string what) {
+    wait_ = [what = std::move(what)] { return what; };
+  }
+  // Sleeps and lets what goes on beside it go on.
+  void rest(Seconds duration) {
+    run_until(io_, clock_.now() + duration, [] { return false; });
+  }
   Reception::Settings settings(bool answer_at_once) const {
     return {tls_, answer_at_once, options_.limits.report};
   }
@@ -69,8 +89,24 @@ class Meeting {
   const TlsContext* tls_;
   RealClock clock_;
   Streams streams_;
+  const Seconds began_;
   const Deadline deadline_;
+  std::function<std::string()> wait_;  // for whom this rank waits, and where, for its user
+  boost::asio::steady_timer word_;
+  const std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // false once this is gone
 };
+
+void Meeting::speak_in(Seconds wait) {
+  word_.expires_at(RealClock::point(clock_.now() + wait));
+  word_.async_wait([this, here = here_](const boost::system::error_code& cancelled) {
+    if (cancelled || !*here) return;
+    if (wait_)
+      options_.limits.report(me() + " waits for " + wait_() + ", for " +
+                             std::to_string(static_cast<int>((clock_.now() - began_).count())) +
+                             " s so far; after " + limit() + " it gives up");
+    speak_in(kNextWord);
+  });
+}
 
 tcp::acceptor take_over(boost::asio::io_context& io, int descriptor) {
   sockaddr_storage address{};
@@ -101,11 +137,13 @@ tcp::acceptor host_acceptor(boost::asio::io_context& io, const MeetingPoint& poi
 // --- rank 0
 
 void Meeting::require_all(Reception& reception) {
-  if (reception.receive_all(deadline_)) return;
+  wait_ = [&] { return name_ranks(reception.lobby().missing()) + " to come to " + options_.rendezvous; };
+  const bool all = reception.receive_all(deadline_);
+  wait_ = nullptr;
+  if (all) return;
   const std::vector<int> missing = reception.lobby().missing();
-  const std::string what = "after " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s " +
-                           std::to_string(missing.size()) + " of " + std::to_string(options_.size) +
-                           " ranks had not come: " + list_ranks(missing) +
+  const std::string what = "after " + limit() + " " + std::to_string(missing.size()) + " of " +
+                           std::to_string(options_.size) + " ranks had not come: " + list_ranks(missing) +
                            (reception.crowd().empty() ? "" : "; " + reception.crowd());
   reception.refuse_all(what, clock_.now() + Seconds(1));
   throw Timeout(me() + ": " + what + "; start them, or see why they cannot reach " + options_.rendezvous);
@@ -165,13 +203,13 @@ std::shared_ptr<Stream> Meeting::try_connect(const std::vector<tcp::endpoint>& a
 // The address in the file, once it is there; a point that is none already as it is.
 MeetingPoint Meeting::find_host(const MeetingPoint& given) {
   if (!given.is_file()) return given;
+  waits_for("rank 0 to write " + given.file.string());
   for (;;) {
     if (auto point = read_meeting_file(given.file, options_.job)) return *point;
     if (clock_.now() >= deadline_)
-      throw Timeout(me() + " waited " + std::to_string(static_cast<int>(options_.start_limit.count())) +
-                    " s for rank 0 to write " + given.file.string() + " for job '" + options_.job +
-                    "'; is rank 0 running, and does it see the same disk?");
-    clock_.sleep(kRetry);
+      throw Timeout(me() + " waited " + limit() + " for rank 0 to write " + given.file.string() +
+                    " for job '" + options_.job + "'; is rank 0 running, and does it see the same disk?");
+    rest(kRetry);
   }
 }
 
@@ -183,12 +221,14 @@ std::shared_ptr<Stream> Meeting::reach(const MeetingPoint& point, int peer) {
     const MeetingPoint at = find_host(point);
     const auto addresses = resolve(io_, at.host, at.port);
     require_safe(addresses.front().address(), options_);
+    waits_for("rank " + std::to_string(peer) + " at " + shown(at.text()) +
+              (why.empty() ? "" : " (" + why + ")"));
     if (auto stream = try_connect(addresses, why)) return stream;
     if (clock_.now() + pause >= deadline_)
       throw Timeout(me() + " could not reach rank " + std::to_string(peer) + " at " + shown(at.text()) +
-                    " within " + std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" +
-                    why + "); is that rank running there, and does a firewall let us through?");
-    clock_.sleep(pause);
+                    " within " + limit() + " (" + why +
+                    "); is that rank running there, and does a firewall let us through?");
+    rest(pause);
     pause = std::min(2 * pause, kMostRetry);
   }
 }
@@ -212,6 +252,7 @@ Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
   try {
     write_frame(io_, stream, FrameType::kHello,
                 encode(Hello{options_.rank, options_.size, options_.job, port}), deadline_);
+    waits_for(them + ", which it has reached" + (peer == 0 ? " and which waits for other ranks" : ""));
     const Frame frame = read_frame(io_, stream, deadline_);
     if (frame.header.type == FrameType::kRefusal) {
       const std::string reason = decode_refusal(frame.payload);
@@ -224,6 +265,9 @@ Welcome Meeting::introduce(Stream& stream, int peer, std::uint16_t port) {
     require_same_user(stream, them);
     return welcome;
   } catch (const StreamEnded& ended) {
+    if (clock_.now() >= deadline_)
+      throw Timeout(me() + " reached " + them + ", which had not let it in after " + limit() +
+                    ": it waits for others itself, and says for whom, or it hangs");
     throw Mismatch(me() + " was not let in by " + them + ": " + ended.what() +
                    (tls_ == nullptr ? "; perhaps it has a job key and this rank has none" : ""));
   } catch (const BadFrame& bad) {
@@ -250,11 +294,10 @@ Meeting::Entry Meeting::enter(const MeetingPoint& point, int peer, const PortFor
     } catch (const NoPlace& full) {
       if (clock_.now() + pause >= deadline_)
         throw Timeout(me() + " connected to rank " + std::to_string(peer) +
-                      ", which did not talk to it within " +
-                      std::to_string(static_cast<int>(options_.start_limit.count())) + " s (" + full.what() +
+                      ", which did not talk to it within " + limit() + " (" + full.what() +
                       "); it hangs, or others take its places: see what else connects there");
     }
-    clock_.sleep(pause);
+    rest(pause);
     pause = std::min(2 * pause, kMostRetry);
   }
 }
@@ -285,10 +328,10 @@ Streams Meeting::join() {
     streams_[static_cast<std::size_t>(peer)] =
         enter({at.host, std::to_string(at.port), {}}, peer, [](Stream&) { return std::uint16_t{0}; }).stream;
   }
+  wait_ = [&] { return name_ranks(reception.lobby().missing()) + " to connect to it"; };
   if (!reception.receive_all(deadline_))
-    throw Timeout(me() + ": ranks " + list_ranks(reception.lobby().missing()) + " did not connect within " +
-                  std::to_string(static_cast<int>(options_.start_limit.count())) + " s" +
-                  (reception.crowd().empty() ? "" : "; " + reception.crowd()));
+    throw Timeout(me() + ": " + name_ranks(reception.lobby().missing()) + " did not connect within " +
+                  limit() + (reception.crowd().empty() ? "" : "; " + reception.crowd()));
   for (int peer = options_.rank + 1; peer < options_.size; ++peer)
     streams_[static_cast<std::size_t>(peer)] = reception.take(peer);
   return std::move(streams_);

@@ -2,6 +2,7 @@
 // What follows from the options of a transport.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +27,8 @@ inline TcpOptions checked(TcpOptions options) {
                         options.job + "' has " + std::to_string(options.job.size()));
   if (!(options.lost_after > Seconds(0)) || !(options.start_limit > Seconds(0)))
     throw InvalidConfig("a peer is lost, and the start is over, after a positive number of seconds");
+  // Nobody waits for a rank that has not come longer than for one that has.
+  options.start_limit = std::min(options.start_limit, options.limits.timeout);
   return options;
 }
 

@@ -47,7 +47,11 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Clock& clock() override { return clock_; }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override;
-  void survive() override { survives_.store(true); }
+  void one_at_a_time(Tag::Lane lane) override { circles().book().declare(lane); }
+  void survive() override {
+    survives_.store(true);
+    circles().book().retire();
+  }
   bool survives() const override { return survives_.load(); }
   void tell_departures(Tag tag) override {
     for (const int gone : news_.subscribe({rank(), tag})) tell_departure(gone, tag);
@@ -63,10 +67,16 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
 
   // ConnectionOwner
-  void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
+  void wait(int peer, Tag tag, const std::atomic<bool>& done) override {
+    wait_for(peer, tag, done, circles().book().counts(tag));
+  }
+  void wait_written(int peer, Tag tag, const std::atomic<bool>& done) override {
+    wait_for(peer, tag, done, false);
+  }
   bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
   void between_reads(int peer, const std::function<void()>& fn) override;
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
+  void on_message(int peer, Tag tag) override { circles().count_received(peer, tag); }
   void on_lost(int peer, const std::string& why) override;
   void on_progress() override { reactor_.wake(); }
   void on_lack(const std::string& what) override { on_failure(std::make_exception_ptr(Error(what))); }
@@ -80,6 +90,9 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void end(const std::string& why) override;
   void on_failure(const std::exception_ptr& error) override;
 
+  // only_peer: nothing but an exchange of the peer's can end it.
+  void wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool only_peer);
+  CircleWatch& circles() { return housekeeper_.circles(); }
   Request receive(const Inbox::Want& want);
   void check_peer(int peer) const {
     TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
@@ -159,6 +172,8 @@ TcpFabric::~TcpFabric() {
 Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
   check_peer(peer);
   if (peer != rank()) {
+    circles().count_sent(peer, tag);
+    circles().book().note_use(tag);
     Offers& offers = *offers_[static_cast<std::size_t>(peer)];
     return data.size() >= Offers::kLeast && offers.possible() ? offers.make(tag, data)
                                                               : connection(peer)->send(tag, data);
@@ -173,6 +188,7 @@ Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
 
 Request TcpFabric::receive(const Inbox::Want& want) {
   if (want.peer != kAnyRank) check_peer(want.peer);
+  circles().book().note_use(want.tag);
   return inbox_.receive(want);
 }
 
@@ -182,6 +198,7 @@ void TcpFabric::fail(const std::exception_ptr& error) {
     const MutexLock lock(mutex_);
     if (left_.load()) return;  // what a failed rank does to its own agents is no cause
     if (error && !cause_) cause_ = error;
+    if (!error && circles().closed()) how.why = circles().what();
     // Something is unwound and its error not known here, but a rank is lost: that will be why.
     if (const int gone = failed_.load(); !error && gone >= 0) {
       const Departure& first = departures_[static_cast<std::size_t>(gone)];
@@ -233,7 +250,7 @@ void TcpFabric::leave(const Departure& how) {
 
 // Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
 bool TcpFabric::hopeless(int peer) const {
-  if (interrupted_.load() || failing()) return true;
+  if (interrupted_.load() || housekeeper_.circles().closed() || failing()) return true;
   if (peer == kAnyRank) return !survives() && failed_.load() >= 0;
   return peer != rank() && !here(peer);
 }
@@ -255,13 +272,16 @@ bool TcpFabric::spin(int peer, const std::atomic<bool>& done) {
   return false;
 }
 
-void TcpFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
+void TcpFabric::wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool only_peer) {
   if (done.load()) return;
   const Seconds since = clock_.now();
   if (!spin(peer, done)) {
     // What its own agent does for it, that agent waits for.
     std::optional<WaitBook::Entry> entry;
     if (peer != rank()) entry.emplace(housekeeper_.waits(), peer, tag, since);
+    std::optional<StuckBook::Entry> stuck;
+    if (only_peer && peer != rank() && peer != kAnyRank)
+      stuck.emplace(circles().book(), peer, tag, done, since);
     const auto over = [&] { return done.load() || hopeless(peer, tag); };
     wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
                 [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
@@ -277,6 +297,7 @@ bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadl
 
 void TcpFabric::throw_loss(int peer, Tag tag, Seconds since) {
   if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
+  if (circles().closed()) throw Mismatch(circles().what());
   const MutexLock lock(mutex_);
   const int other = peer == kAnyRank || here(peer) ? failed_.load() : peer;
   const int gone = failing() ? rank() : other;
@@ -325,6 +346,7 @@ void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes paylo
     case FrameType::kHeartbeat:
     case FrameType::kAccusation:
     case FrameType::kGivenUp:
+    case FrameType::kCircle:
       housekeeper_.on_frame(peer, header, payload);
       break;
     case FrameType::kGoodbye: {

@@ -105,6 +105,67 @@ TEST_F(Rendezvous, TheMissingAreNamedByAllWhoCame) {
   for (const std::string& error : errors) EXPECT_NE(error.find("1, 3 and 4"), std::string::npos) << error;
 }
 
+TEST_F(Rendezvous, WhoeverWaitsSaysForWhom) {
+  const auto soon = [](TcpOptions o) {
+    o.limits.stall = Seconds(0.05);
+    return o;
+  };
+  std::vector<std::unique_ptr<Fabric>> fabrics(3);
+  ThreadTasks tasks;
+  std::vector<std::unique_ptr<Task>> ranks;
+  const auto open = [&](const TcpOptions& o) {
+    ranks.push_back(
+        tasks.spawn("rank", [&fabrics, o] { fabrics[static_cast<std::size_t>(o.rank)] = open_tcp(o); }));
+  };
+  const auto said = [&](const std::string& words) {
+    while (reports_.text().find(words) == std::string::npos)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const TempDir folder;
+  const auto at_file = [&](int me) {
+    TcpOptions o = soon(rank(me, 3));
+    o.listener = -1;
+    o.key.reset();
+    o.rendezvous = "file://" + (folder.path() / "meet").string();
+    return o;
+  };
+  open(at_file(1));
+  said("rank 1 waits for rank 0 to write " + (folder.path() / "meet").string() + ", for ");
+  open(at_file(0));
+  said("rank 0 waits for rank 2 to come to file://");
+  open(at_file(2));
+  for (const auto& each : ranks) each->join();
+  for (const auto& fabric : fabrics) fabric->leave({});
+}
+
+TEST_F(Rendezvous, AGuestSaysWhereItWaitsForRankZero) {
+  TcpOptions lonely = rank(1, 2);
+  lonely.rendezvous = "tcp://127.0.0.1:1";
+  lonely.start_limit = Seconds(1);
+  lonely.limits.stall = Seconds(0.05);
+  EXPECT_THROW(open_tcp(lonely), Timeout);
+  EXPECT_NE(reports_.text().find("rank 1 waits for rank 0 at 127.0.0.1:1"), std::string::npos)
+      << reports_.text();
+  EXPECT_NE(reports_.text().find("after 1 s it gives up"), std::string::npos) << reports_.text();
+}
+
+TEST_F(Rendezvous, AGuestThatWasReachedButNotAnsweredSaysSo) {
+  std::vector<TcpOptions> all{rank(0, 3), rank(1, 3)};
+  all[0].start_limit = Seconds(2);
+  all[1].limits.stall = Seconds(0.05);
+  const auto errors = meet(all);
+  EXPECT_NE(reports_.text().find("which it has reached and which waits for other ranks"), std::string::npos)
+      << reports_.text();
+}
+
+TEST_F(Rendezvous, ATimeOutThatIsShorterEndsTheWaitForTheMeeting) {
+  TcpOptions lonely = rank(0, 2);
+  lonely.start_limit = Seconds(600);
+  lonely.limits.timeout = Seconds(0.25);
+  const std::string why = refusal<Timeout>([&] { open_tcp(lonely); });
+  EXPECT_NE(why.find("after 0.25 s 1 of 2 ranks had not come: 1"), std::string::npos) << why;
+}
+
 TEST_F(Rendezvous, ARankThatNobodyReceivesSaysWhereItTried) {
   TcpOptions lonely = rank(1, 2);
   lonely.rendezvous = "tcp://127.0.0.1:1";

@@ -78,6 +78,22 @@ TEST(Wire, PayloadsDecodeToWhatWasEncoded) {
   EXPECT_EQ(decode_ticket(encode_ticket(77)), 77U);
 }
 
+TEST(Wire, AQuestionAboutACircleHasTheseBytes) {
+  const CircleQuestion question{{{2, kTag.bits(), 7}}, 5};
+  EXPECT_EQ(hex(encode(question)),
+            "0500000000000000"  // received
+            "01000000"          // one wait
+            "02000000"          // its rank
+            "0605040302010101"  // tag
+            "0700000000000000");
+  EXPECT_EQ(decode_question(encode(question)), question);
+  EXPECT_THROW(decode_question(encode(CircleQuestion{})), BadFrame);
+  EXPECT_THROW(decode_question(encode(CircleQuestion{{{2, 0, 7}}, 5})), BadFrame);
+  Payload cut = encode(question);
+  cut[8] = std::byte{255};
+  EXPECT_THROW(decode_question(cut), BadFrame);
+}
+
 TEST(Wire, WordsAboutSilentRanksHaveTheseBytes) {
   EXPECT_EQ(hex(encode(Accusation{3, 1, Seconds(0.001)})), "0300000001000000e803000000000000");
   EXPECT_EQ(hex(encode(Loss{2, "x"})), "020000000100000078");
