@@ -199,8 +199,11 @@ void TcpFabric::fail(const std::exception_ptr& error) {
     if (left_.load()) return;  // what a failed rank does to its own agents is no cause
     if (error && !cause_) cause_ = error;
     if (!error && circles().closed()) how.why = circles().what();
-    // Something is unwound and its error not known here, but a rank is lost: that will be why.
-    if (const int gone = failed_.load(); !error && gone >= 0) {
+    // Something is unwound and its error not known here. Where a rank is lost without which this one cannot go on, that
+    // will be why.
+    if (!error && interrupted_.load()) {
+      how.why = "it was interrupted";
+    } else if (const int gone = failed_.load(); !error && gone >= 0 && !survives()) {
       const Departure& first = departures_[static_cast<std::size_t>(gone)];
       how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
     }
