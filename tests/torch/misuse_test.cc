@@ -2,7 +2,9 @@
 // What goes wrong in a loop around Replicated is noticed, and said in one line that names what to change.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <sstream>
+#include <utility>
 
 #include "support/refusal.h"
 #include "support/torch_loop.h"

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstring>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 

@@ -215,7 +215,9 @@ void Replica::join() {
     const RollCall all = call_roll({.doing = Doing::kNothing});
     if (all.doing() == Doing::kNothing) return;
     if (all.doing() == Doing::kStep) shadow_step(all);
-    if (all.doing() == Doing::kEvaluation) EvaluationPoint(worker_, *strategy_);
+    if (all.doing() == Doing::kEvaluation) {
+      const EvaluationPoint theirs(worker_, *strategy_);
+    }
   }
 }
 
