@@ -11,12 +11,11 @@ namespace {
 
 class OwnLoop : public Launch {
  protected:
-  // Four ranks, of which rank 2 has no end of its own, so that none has finished before it is killed.
-  void start_and_kill(const std::string& strategy, int code) {
-    ranks_do(
-        "echo $$ >pid.$TACIT_RANK\nsteps=200; [ $TACIT_RANK = 2 ] && steps=100000000\nexec '" TACIT_OWN_LOOP
-        "' " +
-        strategy + " $steps");
+  // Four ranks, of which rank 2 is killed. It has no end of its own, so that none has finished before: the end is for all
+  // together where the strategy can go on without one, and where it cannot the others have none either.
+  void start_and_kill(const std::string& strategy, const std::string& steps, int code) {
+    ranks_do("echo $$ >pid.$TACIT_RANK\nsteps=" + steps +
+             "; [ $TACIT_RANK = 2 ] && steps=100000000\nexec '" TACIT_OWN_LOOP "' " + strategy + " $steps");
     Running launch(folder(), {"-n", "4", "--grace", "50", "--", "./rank"});
     ASSERT_TRUE(eventually([&] { return slurp(path("trains.2")) == "yes\n"; })) << err();
     kill(pid_in("pid.2"), SIGKILL);
@@ -26,7 +25,7 @@ class OwnLoop : public Launch {
 
 TEST_F(OwnLoop, GoesOnWithoutALostRankWhereItsStrategyCan) {
   for (const char* strategy : {"gossip", "wagma"}) {
-    start_and_kill(strategy, 0);
+    start_and_kill(strategy, "200", 0);
     std::set<std::string> weights;
     const Strings lines = sorted_lines(out());
     EXPECT_EQ(lines.size(), 3U) << out() << err();
@@ -41,7 +40,7 @@ TEST_F(OwnLoop, GoesOnWithoutALostRankWhereItsStrategyCan) {
 }
 
 TEST_F(OwnLoop, NamesTheLostRankInOneLineWhereItsStrategyNeedsAll) {
-  start_and_kill("ssgd", 3);
+  start_and_kill("ssgd", "100000000", 3);
   EXPECT_EQ(out(), "");
   Strings lines = sorted_lines(err());
   std::erase_if(lines,
