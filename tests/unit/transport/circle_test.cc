@@ -328,6 +328,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
     Rng own(7, train.rank(), 3, Rng::Use::kData);
     std::vector<float> x(40000, 1.0F);
     std::vector<float> y(100, 1.0F);
+    std::vector<float> z(100, 1.0F);
     std::array<std::byte, 8> in{};
     std::unique_ptr<Pending> behind;
     for (int round = 0; round < 150; ++round) {
@@ -340,7 +341,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
       if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), in, in);
       if (kind == 4) comm.all_gather(x);
       if (kind == 5 && behind) behind->wait();
-      if (kind == 5) behind = train.start([&y](Comm& lane) { lane.sum(y); });
+      if (kind == 5) behind = train.start([&z](Comm& lane) { lane.sum(z); });
     }
     if (behind) behind->wait();
   });
