@@ -42,7 +42,8 @@ std::string describe_circle(const std::vector<StuckWait>& circle);
 class StuckBook {
  public:
   // Waits in other lanes than the one that is asked for count from this age on.
-  explicit StuckBook(int rank, Seconds patience) : rank_(rank), patience_(patience) {}
+  StuckBook(int rank, Seconds patience) : rank_(rank), patience_(patience) {}
+  Seconds patience() const { return patience_; }
 
   void declare(Tag::Lane lane) { lanes_[at(lane)].declared.store(true); }
   // In a world that goes on without lost ranks, the news of a loss ends waits: none is certain.
@@ -120,6 +121,7 @@ class GuardedWait {
       : books_(books),
         wait_(wait),
         done_(done),
+        look_(std::min(kLook, books[wait.rank].patience())),
         counts_(wait.peer >= 0 && wait.peer != wait.rank && books[wait.rank].counts(wait.tag)) {}
 
   // wait_until(deadline) waits for the end of the wait and says whether it came. Throws Mismatch where it cannot come.
@@ -127,9 +129,9 @@ class GuardedWait {
   bool until(Deadline deadline, Clock& clock, const WaitUntil& wait_until) {
     if (!counts_) return wait_until(deadline);
     // Most waits are short, and others need not see them.
-    if (!entry_ && wait_until(std::min(deadline, clock.now() + kLook))) return true;
-    if (!entry_) entry_.emplace(books_[wait_.rank], wait_.peer, wait_.tag, done_, clock.now() - kLook);
-    while (!wait_until(std::min(deadline, clock.now() + kLook))) {
+    if (!entry_ && wait_until(std::min(deadline, clock.now() + look_))) return true;
+    if (!entry_) entry_.emplace(books_[wait_.rank], wait_.peer, wait_.tag, done_, clock.now() - look_);
+    while (!wait_until(std::min(deadline, clock.now() + look_))) {
       const Seconds now = clock.now();
       if (const auto circle = books_.circle(entry_->what(), now); !circle.empty())
         throw Mismatch(describe_circle(circle));
@@ -139,10 +141,11 @@ class GuardedWait {
   }
 
  private:
-  static constexpr Seconds kLook{0.5};
+  static constexpr Seconds kLook{0.5};  // or the stall limit, where that is less
   StuckBooks& books_;
   const StuckWait wait_;
   const std::atomic<bool>& done_;
+  const Seconds look_;
   const bool counts_;
   std::optional<StuckBook::Entry> entry_;
 };

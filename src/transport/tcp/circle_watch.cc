@@ -49,7 +49,7 @@ std::optional<CircleWatch::Errand> CircleWatch::continued(CircleQuestion questio
 
 std::vector<CircleWatch::Errand> CircleWatch::ask(Seconds now) {
   std::vector<Errand> errands;
-  for (const StuckWait& wait : book_.due(now, kFirst))
+  for (const StuckWait& wait : book_.due(now, std::min(kFirst, book_.patience())))
     if (auto errand = continued({}, wait, wait.tag.lane(), now)) errands.push_back(*std::move(errand));
   return errands;
 }

@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <variant>
 
@@ -318,6 +317,35 @@ TEST_P(CirclesOf, RanksThatWaitForALateOneGoOn) {
     train.all_gather(x);
   });
   EXPECT_EQ(errors, std::vector<std::string>(4));
+}
+
+// Waits so short that they are looked at as soon as they begin, over and over.
+TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
+  WaitLimits limits = long_limits();
+  limits.stall = Seconds(0.002);
+  const auto errors = errors_of(3, limits, [](Comm& train, Comm& control) {
+    Rng common(7, Rng::kEveryRank, 3, Rng::Use::kData);
+    Rng own(7, train.rank(), 3, Rng::Use::kData);
+    std::vector<float> x(40000, 1.0F);
+    std::vector<float> y(100, 1.0F);
+    std::vector<float> z(100, 1.0F);
+    std::array<std::byte, 8> in{};
+    std::unique_ptr<Pending> behind;
+    for (int round = 0; round < 150; ++round) {
+      if (own.below(3) == 0) std::this_thread::sleep_for(std::chrono::microseconds(own.below(8000)));
+      const auto kind = common.below(6);
+      Comm& comm = common.below(2) == 0 ? train : control;
+      if (kind == 0) comm.sum(x);
+      if (kind == 1) comm.barrier();
+      if (kind == 2) comm.broadcast(bytes_of(FloatView(y)), static_cast<int>(common.below(3)));
+      if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), in, in);
+      if (kind == 4) comm.all_gather(x);
+      if (kind == 5 && behind) behind->wait();
+      if (kind == 5) behind = train.start([&z](Comm& lane) { lane.sum(z); });
+    }
+    if (behind) behind->wait();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
 }
 
 TEST_P(CirclesOf, AnExchangeInTheBackgroundEndsNoWaitInFront) {
