@@ -114,6 +114,7 @@ void LiveLines::aside(const std::function<void()>& writes) {
   const MutexLock lock(mutex_);
   if (!lines_.empty()) print_or_drop(stderr, "{}", erasing());
   writes();
+  for (std::string& line : lines_) line = cut(line, room());  // it may have become narrower
   if (!lines_.empty()) print_or_drop(stderr, "{}", drawing());
 }
 

@@ -90,8 +90,8 @@ TEST_F(Bench, TheTableHasALineForEverySize) {
   const Result r = tacit("bench allreduce --workers 3 --sizes 16,8KiB");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 4) << r.out;
-  EXPECT_NE(r.out.find("\n    3           16 "), std::string::npos) << r.out;
-  EXPECT_NE(r.out.find("\n    3         8192 "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\n16  "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\n8192  "), std::string::npos) << r.out;
 }
 
 TEST_F(Bench, BadInputsAreRefused) {

@@ -27,7 +27,7 @@ TEST_F(Compare, AnotherComparisonIntoAFolderAsksWhetherItMayOverwriteTheFirst) {
   ASSERT_EQ(tacit(compare + "ssgd,local:period=2" + train_).code, 0);
   const std::string account = slurp(path("cmp/compare.json"));
   expect_refusal(compare + "ssgd" + train_, {"cmp/compare.json has 1 run ", "--overwrite", "--out"});
-  expect_refusal(compare + "ssgd,local:period=2 --lr 0.02" + train_, {"cmp/compare.json has 2 runs "});
+  expect_refusal(compare + "ssgd,local:period=2 --lr 0.03" + train_, {"cmp/compare.json has 2 runs "});
   EXPECT_EQ(slurp(path("cmp/compare.json")), account);
   EXPECT_EQ(tacit(compare + "ssgd,local:period=2,local:period=3" + train_).code, 0);  // nothing is lost
   EXPECT_EQ(tacit(compare + "ssgd --overwrite" + train_).code, 0);

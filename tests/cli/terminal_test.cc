@@ -2,6 +2,7 @@
 // What the program draws on a terminal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,23 +14,16 @@ namespace {
 
 class Terminal : public Cli {};
 
-const std::vector<std::string> kTrainForAWhile{"train",
-                                               "--workers",
-                                               "2",
-                                               "--steps",
-                                               "4000",
-                                               "--data",
-                                               "synthetic:samples=320,test=64,size=8",
-                                               "--model",
-                                               "mlp:hidden=8",
-                                               "--batch",
-                                               "8",
-                                               "--evaluate-every",
-                                               "1000"};
+std::vector<std::string> train_for(const char* steps) {
+  std::vector<std::string> words{"train", "--workers", "2", "--evaluate-every", "1000", "--steps", steps};
+  words.insert(words.end(), {"--data", "synthetic:samples=16000,test=64,size=8", "--batch", "8"});
+  words.insert(words.end(), {"--model", "mlp:hidden=8"});
+  return words;
+}
 
 TEST_F(Terminal, OnATerminalNoLineIsWiderThanIt) {
   for (const int columns : {120, 80, 60, 40}) {
-    const Screen screen = on_terminal(path("."), kTrainForAWhile, columns);
+    const Screen screen = on_terminal(path("."), train_for("4000"), columns);
     EXPECT_EQ(screen.code, 0) << screen.text;
     EXPECT_LE(widest_line_on(screen.text), static_cast<std::size_t>(columns)) << screen.text;
     for (const char* words : {"loading synthetic", "step 4000/4000", "0:00 left", "test accuracy", "status "})
@@ -40,18 +34,32 @@ TEST_F(Terminal, OnATerminalNoLineIsWiderThanIt) {
 }
 
 TEST_F(Terminal, ATerminalThatIsMadeNarrowerIsDrawnOnAsItIs) {
+  constexpr std::size_t kEnough = 1000000;  // bytes: so that a program that does not see it ends, too
+  const auto is_narrow = [](const std::string& line) {
+    return line.find("step ") != std::string::npos && line.find("test") == std::string::npos &&
+           columns_in(line) < 40;
+  };
+  const auto narrow_ones = [&](const std::string& text) {
+    const std::vector<std::string> lines = lines_on(text);
+    return std::count_if(lines.begin(), lines.end(), is_narrow);
+  };
   std::size_t before = std::string::npos;
+  bool ended = false;
   const Screen screen =
-      on_terminal(path("."), kTrainForAWhile, 80, [&](int terminal, const std::string& text) {
-        if (before != std::string::npos || text.find("step ") == std::string::npos) return;
-        resize(terminal, 40);
-        before = text.size();
+      on_terminal(path("."), train_for("100000000"), 80, [&](int terminal, const std::string& text) {
+        if (before == std::string::npos && text.find("step ") != std::string::npos) {
+          resize(terminal, 40);
+          before = text.size();
+        } else if (before < text.size() && !ended) {
+          ended = text.size() > kEnough || narrow_ones(text.substr(before)) > 2;
+          if (ended) type(terminal, kCtrlC);
+        }
       });
-  ASSERT_LT(before, screen.text.size());
-  // A line that was being drawn when the terminal changed may still be as wide as that was.
-  const std::size_t later = screen.text.find("test accuracy", before);
-  ASSERT_NE(later, std::string::npos) << screen.text;
-  EXPECT_LE(widest_line_on(screen.text.substr(screen.text.find('\n', later))), 40U) << screen.text;
+  EXPECT_EQ(screen.code, 130);
+  std::vector<std::string> lines = lines_on(screen.text);
+  lines.erase(lines.begin(), std::find_if(lines.begin(), lines.end(), is_narrow));
+  ASSERT_FALSE(lines.empty()) << screen.text;
+  for (const std::string& line : lines) EXPECT_LE(columns_in(line), 40U) << screen.text;
 }
 
 TEST_F(Terminal, BenchSaysWhatItMeasuresToATerminal) {

@@ -6,6 +6,7 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,15 +24,31 @@ struct Screen {
   std::string text;  // all that was written, escape codes included
 };
 
-inline void resize(int terminal, int columns) {
+inline winsize window_of(int columns) {
   winsize size{};
   size.ws_row = 24;
   size.ws_col = static_cast<unsigned short>(columns);
+  return size;
+}
+
+inline void resize(int terminal, int columns) {
+  const winsize size = window_of(columns);
   ioctl(terminal, TIOCSWINSZ, &size);
 }
 
+inline void type(int terminal, char key) { EXPECT_EQ(write(terminal, &key, 1), 1); }
+constexpr char kCtrlC = 3;
+
+// What is typed is not shown.
+inline void stop_echo(int terminal) {
+  termios how{};
+  tcgetattr(terminal, &how);
+  how.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  tcsetattr(terminal, TCSANOW, &how);
+}
+
 // `tacit ARGS` in this folder, stdin, stdout and stderr on a terminal of so many columns. After each piece that it
-// writes `look` may resize the terminal.
+// writes `look` may resize the terminal, or type.
 inline Screen on_terminal(
     const std::filesystem::path& folder, std::vector<std::string> args, int columns,
     const std::function<void(int terminal, const std::string& text)>& look = [](int, const std::string&) {}) {
@@ -39,9 +56,7 @@ inline Screen on_terminal(
   std::vector<char*> words;
   for (std::string& word : args) words.push_back(word.data());
   words.push_back(nullptr);
-  winsize size{};
-  size.ws_row = 24;
-  size.ws_col = static_cast<unsigned short>(columns);
+  const winsize size = window_of(columns);
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
@@ -50,6 +65,7 @@ inline Screen on_terminal(
     _exit(127);
   }
   EXPECT_GT(child, 0);
+  stop_echo(terminal);
   Screen screen;
   std::array<char, 4096> some{};
   for (ssize_t got = 0; (got = read(terminal, some.data(), some.size())) > 0;) {
@@ -77,13 +93,15 @@ inline std::vector<std::string> lines_on(const std::string& text) {
   return lines;
 }
 
-// Characters of the longest, not bytes.
+// Characters, not bytes.
+inline std::size_t columns_in(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(
+      line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 inline std::size_t widest_line_on(const std::string& text) {
   std::size_t widest = 0;
-  for (const std::string& line : lines_on(text))
-    widest = std::max(widest, static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
-                        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-                      })));
+  for (const std::string& line : lines_on(text)) widest = std::max(widest, columns_in(line));
   return widest;
 }
 
