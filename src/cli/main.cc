@@ -119,6 +119,7 @@ int main(int argc, char** argv) {
   tacit::cli::add_compare(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
+  tacit::cli::add_measure(app, action);
   tacit::cli::add_launch(app, action, command);
   try {
     app.parse(argc, argv);
