@@ -24,6 +24,7 @@ void add_simulate(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_measure(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 // `command` is what the ranks run; it outlives the parsing.

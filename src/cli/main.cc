@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   tacit::cli::add_compare(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
+  tacit::cli::add_measure(app, action);
   tacit::cli::add_launch(app, action, command);
   tacit::cli::add_help(app, action);
   tacit::cli::add_completion(app, action);

@@ -13,6 +13,7 @@
 
 #include "cli/account.h"
 #include "cli/commands.h"
+#include "cli/prepare.h"
 #include "cli/print_or_drop.h"
 #include "cli/progress.h"
 #include "cli/summary_table.h"
@@ -89,18 +90,6 @@ struct Prepared {
   std::size_t parameters = 0;
   std::optional<Guess> guess;
 };
-
-// Makes what a run needs. Peers in other processes wait for this one: they learn why it does not come.
-template <typename T, typename... Arguments>
-std::unique_ptr<T> prepare(World& world, Arguments&&... arguments) {
-  try {
-    return std::make_unique<T>(std::forward<Arguments>(arguments)...);
-  } catch (...) {
-    const std::exception_ptr error = std::current_exception();
-    if (!world.one_process()) world.run([&](Process&) { std::rethrow_exception(error); });
-    throw;
-  }
-}
 
 // Whether the error says that the others gave this rank up.
 bool lost_itself(const std::exception_ptr& error, int rank) {

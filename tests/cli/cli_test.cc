@@ -32,7 +32,7 @@ TEST_F(Cli, ListsWhatCanBeNamed) {
 }
 
 TEST_F(Cli, HelpHasAnExampleForEveryCommand) {
-  for (const char* command : {"", "train ", "list ", "launch ", "bench "}) {
+  for (const char* command : {"", "train ", "list ", "launch ", "measure ", "bench "}) {
     const Result r = tacit(std::string(command) + "--help");
     EXPECT_EQ(r.code, 0);
     EXPECT_NE(r.out.find("Example:"), std::string::npos) << command;

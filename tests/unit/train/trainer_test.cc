@@ -94,7 +94,7 @@ TEST(Trainer, ComputingExchangingAndWaitingAddUpToTheTimeOfEachRank) {
         EXPECT_GE(each.communicate, 0);
         EXPECT_GE(each.wait, 0);
         EXPECT_NEAR(each.compute + each.communicate + each.wait, r.reports[i].seconds, 1e-9);
-        if (ranks == 1) EXPECT_NEAR(each.wait, 0, 1e-9) << strategy;
+        EXPECT_LE(each.wait, ranks == 1 ? 1e-9 : r.reports[i].seconds) << strategy;
         bytes += each.bytes;
       }
       EXPECT_EQ(bytes, r.summary.bytes_wire);
