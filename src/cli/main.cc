@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     return explain(app, error);
   } catch (const tacit::InvalidConfig& error) {
     return complain(tacit::cli::with_help(with_place(error.what(), places), tacit::cli::innermost(app)),
-                    kBadInput);
+                    ExitCode::kBadInput);
   }
   return run(action);
 }

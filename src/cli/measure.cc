@@ -11,16 +11,17 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/measurement.h"
 #include "cli/prepare.h"
 #include "cli/print_or_drop.h"
 #include "cli/probe.h"
-#include "world/signals.h"
-#include "cli/training.h"
 #include "cli/world_options.h"
 #include "tacit/core/error.h"
+#include "tacit/core/text.h"
 #include "tacit/runlog/whole_file.h"
 #include "tacit/train/optimizer.h"
+#include "world/signals.h"
 
 namespace tacit::cli {
 namespace {
@@ -121,7 +122,11 @@ int run(const Settings& s) {
   check(s);
   make_writing_fail_without_signals();
   start_log();
-  World world = open_world(s.world, s.quiet, false);
+  World world = open_world(s.world, s.quiet, false,
+                           {{"--model", s.model},
+                            {"--data", s.data},
+                            {"--batch", std::to_string(s.batch)},
+                            {"--seconds", exact(s.seconds)}});
   try {
     const auto bench = prepare<Workbench>(world, s, world);
     const SignalWatch watch(world);

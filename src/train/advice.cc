@@ -106,7 +106,7 @@ class Adviser {
       return ": " + strategy("local:period=8") + " would exchange at every 8th step";
     if (info_.name != "local") return "";
     OptionReader options(Spec::parse(summary_.strategy));
-    const std::int64_t period = options.integer("period", 16, 1, 1'000'000'000);
+    const std::int64_t period = options.integer("period", 16, 1, kMany, {"as local has it"});
     return ": " + strategy("local:period=" + std::to_string(2 * period)) + " would exchange half as often";
   }
 
