@@ -79,7 +79,7 @@ TEST_F(Cli, ACommandThatDoesNotExistHasNoHelp) {
 }
 
 TEST_F(Cli, WhatIsLeftOutIsAskedForByItsMeaning) {
-  expect_refusal("bench", {"tacit bench wants one of: allreduce, latency, bandwidth or compress"});
+  expect_refusal("bench", {"tacit: bench wants one of: allreduce, latency, bandwidth or compress"});
   expect_refusal("", {"say what to do: train, "});
 }
 
