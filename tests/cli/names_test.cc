@@ -83,7 +83,6 @@ TEST_F(Cli, ZshAndFishAreToldOfCommandsOptionsAndNames) {
   EXPECT_TRUE(zsh.starts_with("#compdef tacit\n"));
   EXPECT_TRUE(has(zsh, "'--strategy[How workers keep together]:strategy:(ssgd local ")) << zsh;
   EXPECT_TRUE(has(zsh, "'--json[Print the summary as JSON, and no progress]'"));
-  EXPECT_TRUE(has(zsh, R"(:cluster:{_alternative "names\:name\:()")) << zsh;
   const std::string fish = tacit("completion fish").out;
   EXPECT_TRUE(has(fish, "complete -c tacit -n __fish_use_subcommand -a train -d "));
   EXPECT_TRUE(has(fish, "'__fish_seen_subcommand_from train' -l strategy -x -a 'ssgd local "));

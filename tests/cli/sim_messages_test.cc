@@ -41,6 +41,11 @@ TEST_F(Files, ExperimentsAreFoundByNameAndMayNameTheirCluster) {
   expect_refusal("compare --experiment straglers", {"unknown experiment 'straglers'", "'stragglers'"});
 }
 
+TEST_F(Files, ZshIsOfferedNamesAndFiles) {
+  const std::string zsh = tacit("completion zsh").out;
+  EXPECT_NE(zsh.find(R"(:cluster:{_alternative "names\:name\:()"), std::string::npos) << zsh;
+}
+
 TEST_F(Files, BrokenTomlIsShownWithItsLineAndACaret) {
   write("bad.toml", "workers = 4\n[network\nbandwidth = \"1Gbps\"\n");
   const Result r = tacit("simulate --cluster bad.toml");
