@@ -115,8 +115,8 @@ std::string explain_required(const CLI::App& app, const CLI::App& at, const std:
   const CLI::Option* option = option_in(at, what, " is required");
   if (option == nullptr) return what;
   if (option->get_positional())
-    return fmt::format("tacit {} wants one of: {}", at.get_name(), option->get_description());
-  return fmt::format("tacit {} wants {}: {}", at.get_name(), name_of(*option), option->get_description());
+    return fmt::format("{} wants one of: {}", at.get_name(), option->get_description());
+  return fmt::format("{} wants {}: {}", at.get_name(), name_of(*option), option->get_description());
 }
 
 // "--epochs excludes --steps", "--strategies requires --cluster"

@@ -23,7 +23,7 @@ std::string brief(const std::string& text) { return text.substr(0, text.find_fir
 
 std::vector<std::string> words_of(const OptionOutline& o) {
   std::vector<std::string> words;
-  if (!o.long_name.empty()) words.push_back("--" + o.long_name);
+  for (const std::string& name : o.long_names) words.push_back("--" + name);
   if (!o.short_name.empty()) words.push_back("-" + o.short_name);
   return words;
 }
@@ -41,9 +41,9 @@ std::string zsh_values(const OptionOutline& o) {
   if (o.type.empty()) return "";
   const std::string words = fmt::format("({})", fmt::join(o.values.words, " "));
   if (o.values.files && !o.values.words.empty())
-    return fmt::format(":{}:{{_alternative 'names:name:{}' 'files:file:_files'}}", o.long_name, words);
-  if (o.values.files) return fmt::format(":{}:_files", o.long_name);
-  return fmt::format(":{}:{}", o.long_name, o.values.words.empty() ? "" : words);
+    return fmt::format(R"(:{}:{{_alternative "names\:name\:{}" "files\:file\:_files"}})", o.name, words);
+  if (o.values.files) return fmt::format(":{}:_files", o.name);
+  return fmt::format(":{}:{}", o.name, o.values.words.empty() ? "" : words);
 }
 
 // Square brackets and colons are zsh's own here.
@@ -137,10 +137,11 @@ std::string fish_completion(const std::vector<CommandOutline>& commands) {
     text += fmt::format("complete -c tacit -n __fish_use_subcommand -a {} -d {}\n", c.name,
                         quoted(brief(c.description)));
     const std::string where = fmt::format("complete -c tacit -n '__fish_seen_subcommand_from {}'", c.name);
-    for (const OptionOutline& o : c.options)
-      text += fmt::format("{}{}{}{} -d {}\n", where, o.long_name.empty() ? "" : " -l " + o.long_name,
-                          o.short_name.empty() ? "" : " -s " + o.short_name, fish_values(o),
-                          quoted(brief(o.description)));
+    for (const OptionOutline& o : c.options) {
+      std::string names = o.short_name.empty() ? "" : " -s " + o.short_name;
+      for (const std::string& name : o.long_names) names += " -l " + name;
+      text += fmt::format("{}{}{} -d {}\n", where, names, fish_values(o), quoted(brief(o.description)));
+    }
     for (const OptionOutline& o : c.places)
       if (!o.values.words.empty())
         text += fmt::format("{} -a {}\n", where, quoted(fmt::format("{}", fmt::join(o.values.words, " "))));

@@ -71,7 +71,7 @@ int print_legal(bool json) {
     const auto these = all.subspan(at, std::min(fit, all.size() - at));
     std::string line = fmt::format("{:<{}}", "compressor", kFirst);
     for (const StrategyInfo& s : these) line += fmt::format("{:<{}}", s.name, kColumn);
-    fmt::print("{}{}\n", at == 0 ? "" : "\n", line);
+    fmt::print("{}{}\n", at == 0 ? "" : "\n", line.substr(0, line.find_last_not_of(' ') + 1));
     for (const std::string& name : builtin_compressors().names()) {
       line = fmt::format("{:<{}}", name, kFirst);
       for (const StrategyInfo& s : these) line += fmt::format("{:<{}}", cell_of(s, name, reasons), kColumn);

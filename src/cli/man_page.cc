@@ -70,7 +70,7 @@ std::string roff(const std::string& text) {
 std::string option_text(const OptionOutline& o) {
   std::string names;
   if (!o.short_name.empty()) names += "-" + o.short_name;
-  if (!o.long_name.empty()) names += (names.empty() ? "--" : ", --") + o.long_name;
+  for (const std::string& name : o.long_names) names += (names.empty() ? "--" : ", --") + name;
   std::string text = fmt::format(".TP\n\\fB{}\\fR", roff(names));
   if (!o.type.empty()) text += fmt::format(" \\fI{}\\fR", o.type);
   if (!o.type.empty() && !o.fallback.empty()) text += fmt::format(" (default: {})", roff(o.fallback));
@@ -85,10 +85,10 @@ std::string footer_text(const std::string& footer) {
 
 std::string command_text(const CommandOutline& c) {
   std::string text = fmt::format(".SS tacit {}", c.name);
-  for (const OptionOutline& o : c.places) text += " [" + o.long_name + "]";
+  for (const OptionOutline& o : c.places) text += " [" + o.name + "]";
   text += "\n" + roff(c.description) + ".\n";
   for (const OptionOutline& o : c.places)
-    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", o.long_name, roff(o.description));
+    text += fmt::format(".TP\n\\fI{}\\fR\n{}\n", o.name, roff(o.description));
   for (const OptionOutline& o : c.options) text += option_text(o);
   return text + footer_text(c.footer);
 }

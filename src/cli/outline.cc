@@ -30,14 +30,16 @@ Values names_for(const CLI::App& app, const std::string& command, const std::str
 }
 
 OptionOutline outline_of(const CLI::App& app, const CLI::App& command, const CLI::Option& option) {
-  const auto first = [](const std::vector<std::string>& names) { return names.empty() ? "" : names.front(); };
   OptionOutline o;
-  o.long_name = option.get_positional() ? option.get_name(true) : first(option.get_lnames());
-  o.short_name = first(option.get_snames());
+  o.long_names = option.get_lnames();
+  if (!option.get_snames().empty()) o.short_name = option.get_snames().front();
+  o.name = option.get_positional() ? option.get_name(true)
+           : o.long_names.empty()  ? o.short_name
+                                   : o.long_names.front();
   if (!is_switch(option)) o.type = option.get_type_name();
   o.fallback = option.get_default_str();
   o.description = option.get_description();
-  o.values = names_for(app, command.get_name(), o.long_name);
+  o.values = names_for(app, command.get_name(), o.name);
   return o;
 }
 

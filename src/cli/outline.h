@@ -15,9 +15,10 @@ struct Values {
 };
 
 struct OptionOutline {
-  std::string long_name;   // "strategy"; empty for what has none
-  std::string short_name;  // "n"
-  std::string type;        // "TEXT"; empty: it is a switch
+  std::string name;                     // the long one, or that of an argument by place: "strategy"
+  std::vector<std::string> long_names;  // all of them: "tls", "insecure-plaintext"
+  std::string short_name;               // "n"
+  std::string type;                     // "TEXT"; empty: it is a switch
   std::string fallback;
   std::string description;
   Values values{};
@@ -28,7 +29,7 @@ struct CommandOutline {
   std::string description;
   std::string footer;
   std::vector<OptionOutline> options;
-  std::vector<OptionOutline> places;  // arguments by place, with their name as the long one
+  std::vector<OptionOutline> places;  // arguments by place, in their order
 };
 
 // Of everything that is not hidden. The program itself comes first, without a name.

@@ -124,18 +124,33 @@ class Table {
   std::vector<std::string> asked_;
 };
 
-// "a.toml:3 is not TOML: an invalid key appeared" and below it the line with a caret. The parser's own text is a drawing
-// of several lines, of which the first says what is wrong, behind the name of a function of the parser.
+// "a.toml:3 is not TOML: an invalid key appeared", and below it the line with a mark under the place. The parser's own
+// text is a drawing: what is wrong behind the name of one of its functions, the file, and pairs of a line and its mark, of
+// which the last is the place.
+//   [error] toml::parse_key_value_pair: missing value after key-value separator '='
+//    --> a.toml
+//      |
+//    1 | workers =
+//      |           ^--- expected value, but got nothing
 inline std::string describe(const toml::syntax_error& error, const std::filesystem::path& file) {
-  std::string what = error.what();
-  what.resize(std::min(what.find('\n'), what.size()));
+  std::istringstream drawing(error.what());
+  std::string what;
+  std::getline(drawing, what);
   if (const auto end = what.find(": "); what.starts_with("[error] toml::") && end != std::string::npos)
     what.erase(0, end + 2);
   if (what.ends_with('.')) what.pop_back();
-  const toml::source_location at = error.location();
-  const std::size_t before = at.column() > 0 ? at.column() - 1 : 0;
-  return file.string() + ":" + std::to_string(at.line()) + " is not TOML: " + what + "\n  " +
-         shown(at.line_str()) + "\n  " + std::string(before, ' ') + "^";
+  std::string source = error.location().line_str();
+  std::string mark = "^";
+  std::string before;
+  for (std::string line; std::getline(drawing, line); before = line) {
+    const auto bar = line.find("| ");
+    const auto at = line.find_first_not_of(" |");
+    if (bar == std::string::npos || at == std::string::npos || (line[at] != '^' && line[at] != '~')) continue;
+    mark = line.substr(bar + 2);
+    source = before.size() > bar + 2 ? before.substr(bar + 2) : "";
+  }
+  return file.string() + ":" + std::to_string(error.location().line()) + " is not TOML: " + what + "\n  " +
+         shown(source) + "\n  " + shown(mark);
 }
 
 // `kind` is what messages call the file, `example` the path of a good one.

@@ -95,7 +95,7 @@ TEST_F(Bench, TheTableHasALineForEverySize) {
 }
 
 TEST_F(Bench, BadInputsAreRefused) {
-  expect_refusal("bench", {"what", "bench --help"});
+  expect_refusal("bench", {"allreduce, latency", "bench --help"});
   expect_refusal("bench allreduc", {"allreduc", "'allreduce'"});
   expect_refusal("bench allreduce --world tpc", {"tpc", "'tcp'"});
   expect_refusal("bench allreduce --beside glo", {"glo", "'gloo'"});

@@ -379,9 +379,8 @@ TEST_F(Launch, WhatCannotBeIsRefused) {
   expect_refusal("launch -n -1 -- true", {"-n -1"});
   expect_refusal("launch -n four -- true", {"four"});
   expect_refusal("launch -- true", {"-n N", "--hosts"});
-  expect_refusal("launch -n 2", {"after `--`"});
-  expect_refusal("launch -n 2 --", {"after `--`"});
-  expect_refusal("launch -n 2 true", {"'true'", "`--`"});
+  expect_refusal("launch -n 2", {"no program"});
+  expect_refusal("launch -n 2 --", {"no program"});
   expect_refusal("launch -n 2 --job 'a b' -- true", {"'a b'"});
   expect_refusal("launch -n 2 --grace -1 -- true", {"--grace"});
   expect_refusal("launch -n 2 --grace nan -- true", {"--grace"});

@@ -41,13 +41,18 @@ TEST_F(Files, ExperimentsAreFoundByNameAndMayNameTheirCluster) {
   expect_refusal("compare --experiment straglers", {"unknown experiment 'straglers'", "'stragglers'"});
 }
 
+TEST_F(Files, ZshIsOfferedNamesAndFiles) {
+  const std::string zsh = tacit("completion zsh").out;
+  EXPECT_NE(zsh.find(R"(:cluster:{_alternative "names\:name\:()"), std::string::npos) << zsh;
+}
+
 TEST_F(Files, BrokenTomlIsShownWithItsLineAndACaret) {
   write("bad.toml", "workers = 4\n[network\nbandwidth = \"1Gbps\"\n");
   const Result r = tacit("simulate --cluster bad.toml");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("bad.toml:2 is not TOML: "), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("\n  [network\n  "), std::string::npos) << r.err;
-  EXPECT_NE(r.err.find("^\n"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("\n  ^"), std::string::npos) << r.err;
   EXPECT_EQ(r.err.find("toml::"), std::string::npos) << r.err;
 }
 
@@ -68,7 +73,7 @@ TEST_F(Files, OptionsOfStrategiesBehindACommaAreShownBehindAColon) {
 }
 
 TEST_F(Files, WhatSimulateWantsIsAskedFor) {
-  expect_refusal("simulate", {"tacit simulate wants --cluster: Cluster file, or the name of one"});
+  expect_refusal("simulate", {"tacit: simulate wants --cluster: Cluster file, or the name of one"});
   expect_refusal("compare --strategies ssgd", {"--strategies needs --cluster, too"});
 }
 

@@ -57,6 +57,7 @@ std::vector<std::string> options_on_page(const std::string& name) {
   bool here = false;
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("## ")) here = line == "## Options";
+    if (!keys.empty() && !line.starts_with("|")) break;  // the end of the table
     if (here && line.starts_with("| `")) keys.push_back(line.substr(3, line.find('`', 3) - 3));
   }
   return keys;

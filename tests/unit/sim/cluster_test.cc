@@ -121,7 +121,7 @@ TEST_F(ClusterFile, RefusesFaultsThatCannotBe) {
   expect_refusal(two + "[[cut]]\nfrom = 0\nto = 2\nat = \"1s\"\n", {"a cut", "rank 2"});
   expect_refusal(two + "[[cut]]\nfrom = [0, 1]\nto = 1\nat = \"1s\"\n", {"rank 1 on both sides"});
   expect_refusal(two + "[[cut]]\nfrom = []\nto = 1\nat = \"1s\"\n", {"ranks in `from`"});
-  expect_refusal(two + "[[cut]]\nfrom = 0\nto = 1\nat = \"1s\"\nboth = 1\n", {"cut.both", "true or false"});
+  expect_refusal(two + "[[cut]]\nfrom = 0\nto = 1\nat = \"1s\"\nboth = 1\n", {"cut 1.both", "true or false"});
   expect_refusal(two + "[[stop]]\nrank = 0\nat = \"2s\"\nuntil = \"1s\"\n", {"a stop", "`until` after `at`"});
   expect_refusal(two + "[[stop]]\nrank = 7\nat = \"2s\"\n", {"a stop", "rank 7"});
   expect_refusal(two + "[[late]]\nrate = 0.5\n", {"late", "wants delay"});
@@ -182,7 +182,26 @@ TEST_F(ClusterFile, WhatIsWrongIsRefusedByName) {
   expect_refusal(
       "workers = 3\n[network]\npreset = \"wan\"\n[[network.region]]\nworkers = 2\nbandwidth = \"1Gbps\"\n",
       {"2 workers together and not 3"});
-  expect_refusal("workers = \n", {"is not TOML", "line 1"});
+}
+
+TEST_F(ClusterFile, BrokenTomlIsShownWithTheLineAndItsPlace) {
+  const auto what = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const InvalidConfig& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was refused");
+  };
+  EXPECT_TRUE(what("workers = \n")
+                  .ends_with("cluster.toml:1 is not TOML: missing value after key-value separator '='\n"
+                             "  workers = \n"
+                             "            ^--- expected value, but got nothing"))
+      << what("workers = \n");
+  EXPECT_TRUE(what("a = 1\na = 2\n")
+                  .find("cluster.toml:2 is not TOML: value (\"a\") already exists\n  a = 2\n      ^") !=
+              std::string::npos)
+      << what("a = 1\na = 2\n");
 }
 
 TEST_F(ClusterFile, AFileThatIsNotThereIsRefused) {
