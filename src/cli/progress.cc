@@ -59,12 +59,17 @@ std::string evaluation_line(const Evaluated& event, std::size_t columns) {
 }
 
 std::optional<double> share_said_by(const std::string& line) {
-  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+  constexpr std::string_view kWord = "step ";  // the part that has room on every terminal
+  const std::size_t at = line.find(kWord);
+  if (at == std::string::npos) return std::nullopt;
   const char* const end = line.data() + line.size();
-  int percent = 0;
-  const auto [rest, error] = std::from_chars(line.data() + first, end, percent);
-  if (error != std::errc{} || !std::string_view(rest, end).starts_with(" %  step ")) return std::nullopt;
-  return percent / 100.0;
+  const char* from = line.data() + std::min(line.find_first_not_of(' ', at + kWord.size()), line.size());
+  std::int64_t step = 0;
+  std::int64_t total = 0;
+  const auto [slash, error] = std::from_chars(from, end, step);
+  if (error != std::errc{} || slash == end || *slash != '/') return std::nullopt;
+  if (std::from_chars(slash + 1, end, total).ec != std::errc{} || total < 1) return std::nullopt;
+  return static_cast<double>(step) / static_cast<double>(total);
 }
 
 Progress::Style Progress::style_for_stderr(bool quiet) {
