@@ -14,8 +14,9 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/layout.h"
 #include "cli/places.h"
-#include "cli/wrapping.h"
+#include "cli/terminal.h"
 #include "tacit/compress/compression.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -38,6 +39,11 @@ struct Entry {
   std::function<std::vector<OptionInfo>()> options;
 };
 using Entries = std::vector<Entry>;
+
+// The text behind its heading, on lines of at most so many columns.
+std::string hung(const std::string& heading, const std::string& text, std::size_t columns) {
+  return wrapped(heading + text, columns, heading.size()) + "\n";
+}
 
 // What a strategy is told of its world and a model of its data, to see which options they ask for.
 constexpr int kSomeRanks = 8;
@@ -132,14 +138,14 @@ int print_all(const std::string& what, bool json) {
   }
   std::size_t name_width = 0;
   for (const Entry& e : entries) name_width = std::max(name_width, e.name.size());
-  const std::size_t width = page_width();
+  const std::size_t width = page_columns();
   for (const Entry& e : entries) {
-    fmt::print("{}", wrapped(fmt::format("{:<{}}  ", e.name, name_width), e.summary, width));
+    fmt::print("{}", hung(fmt::format("{:<{}}  ", e.name, name_width), e.summary, width));
     if (!e.paper.empty() && !is_shelf(what))
-      fmt::print("{}", wrapped(std::string(name_width + 2, ' '), e.paper, width));
+      fmt::print("{}", hung(std::string(name_width + 2, ' '), e.paper, width));
   }
   if (!entries.empty())
-    fmt::print("\n{}", wrapped("", "tacit list " + what + " NAME says more of one.", width));
+    fmt::print("\n{}", hung("", "tacit list " + what + " NAME says more of one.", width));
   return 0;
 }
 
@@ -151,7 +157,7 @@ void print_options(const std::vector<OptionInfo>& options, std::size_t width) {
     const std::string range = o.range.empty() ? "" : "; " + o.range;
     const std::string text =
         fmt::format("{} (default: {}{})", o.meaning, o.fallback.empty() ? "none" : o.fallback, range);
-    fmt::print("{}", wrapped(fmt::format("  {:<{}}  ", o.key, key_width), text, width));
+    fmt::print("{}", hung(fmt::format("  {:<{}}  ", o.key, key_width), text, width));
   }
 }
 
@@ -170,9 +176,9 @@ int print_one(const std::string& what, const std::string& name, bool json) {
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
-  const std::size_t width = page_width();
-  fmt::print("{}", wrapped(found->name + ": ", found->summary, width));
-  if (!found->paper.empty()) fmt::print("{}", wrapped("", found->paper, width));
+  const std::size_t width = page_columns();
+  fmt::print("{}", hung(found->name + ": ", found->summary, width));
+  if (!found->paper.empty()) fmt::print("{}", hung("", found->paper, width));
   if (!is_shelf(what)) print_options(options, width);
   fmt::print("\nExample:\n  {}\n", found->example);
   return 0;

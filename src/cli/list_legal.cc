@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/layout.h"
 #include "cli/list.h"
-#include "cli/wrapping.h"
+#include "cli/terminal.h"
 #include "tacit/compress/compression.h"
 #include "tacit/strategies/builtin.h"
 
@@ -62,7 +63,7 @@ int print_legal(bool json) {
   }
   constexpr std::size_t kFirst = 12;
   constexpr std::size_t kColumn = 16;
-  const std::size_t width = page_width();
+  const std::size_t width = page_columns();
   const std::size_t fit = std::max<std::size_t>(1, (width - kFirst) / kColumn);
   std::vector<std::string> reasons;
   const auto all = builtin_strategies().all();
@@ -78,7 +79,7 @@ int print_legal(bool json) {
       fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
     }
   }
-  for (const std::string& reason : reasons) fmt::print("\n{}", wrapped("", reason, width));
+  for (const std::string& reason : reasons) fmt::print("\n{}\n", wrapped(reason, width, 0));
   return 0;
 }
 

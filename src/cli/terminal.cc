@@ -48,6 +48,11 @@ std::size_t columns_of(int descriptor) {
   return ::isatty(descriptor) == 1 ? kUsualColumns : kAnyWidth;
 }
 
+std::size_t page_columns() {
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  return columns == kAnyWidth ? kUsualColumns : columns;
+}
+
 LiveLines& LiveLines::of_stderr() {
   static LiveLines lines;
   return lines;

@@ -14,6 +14,8 @@ namespace tacit::cli {
 // Columns that a line on this descriptor may have, as they are now: a terminal may be resized. COLUMNS says it where
 // the terminal does not, and for files and pipes; without it these are 80 and any number.
 std::size_t columns_of(int descriptor);
+// The same of stdout for text that is read like a page: 80 in files and pipes.
+std::size_t page_columns();
 
 // Lines at the bottom of the terminal that stderr is, drawn over by those that follow them. Where it is no terminal
 // nothing is drawn. There is one such place in a process, as there is one terminal.
