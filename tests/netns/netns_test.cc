@@ -31,7 +31,7 @@ class Netns : public Launch {
   Result at_switch(int hosts, const std::string& script) {
     write(
         "script",
-        "launch() { timeout -k 10 100 '" TACIT_PROGRAM
+        "launch() { timeout -k 10 280 '" TACIT_PROGRAM
         "' launch --hosts \"$NETNS_HOSTS\" --ssh \"$NETNS_SSH\" \"$@\"; }\n"
         "sent() { while read -r host; do ip -n \"$host\" -s -j link show eth0; done <\"$NETNS_HOSTS\"; }\n" +
             script + "\n");
