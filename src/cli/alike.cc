@@ -4,8 +4,17 @@
 #include <fmt/format.h>
 
 #include "cli/modules/build_id.h"
+#include "tacit/core/options.h"
 
 namespace tacit::cli {
+
+std::string data_alike(const std::string& spec) {
+  const Spec data = Spec::parse(spec);
+  std::string text = data.name;
+  for (const auto& [key, value] : data.options)
+    if (key != "path") text += (text == data.name ? ":" : ",") + key + "=" + value;
+  return text;
+}
 
 std::vector<Setting> alike(const TrainSettings& s) {
   const TrainOptions& t = s.train;
@@ -13,7 +22,7 @@ std::vector<Setting> alike(const TrainSettings& s) {
   return {{"--strategy", t.strategy},
           {"--compress", t.compress},
           {"--model", s.model},
-          {"--data", s.data},
+          {"--data", data_alike(s.data)},
           {"--epochs", by_steps ? "" : fmt::to_string(t.epochs)},
           {"--steps", by_steps ? fmt::to_string(t.steps) : ""},
           {"--batch", fmt::to_string(t.batch)},

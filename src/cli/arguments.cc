@@ -135,7 +135,8 @@ Places apply_config(const CLI::App& app, Words& words) {
     throw InvalidConfig(fmt::format("the config file {}; give --config a file with lines of option = value",
                                     unreadable(*file, error)));
   const Words on_the_line = words;
-  Places places;
+  Places lines;   // of all options in the file
+  Places places;  // of those that count
   std::ifstream in(*file);
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
@@ -144,10 +145,11 @@ Places apply_config(const CLI::App& app, Words& words) {
     if (!setting) continue;
     const CLI::Option& option = option_named(*command, setting->key, where);
     const std::string word = word_for(setting->key);
-    if (!places.emplace(word, where).second)
+    if (!lines.emplace(word, where).second)
       throw InvalidConfig(
-          fmt::format("{}: {} is in {} already; keep one of them", where, setting->key, places[word]));
+          fmt::format("{}: {} is in {} already; keep one of them", where, setting->key, lines[word]));
     if (is_given(option, on_the_line) || is_excluded(option, on_the_line)) continue;
+    places.emplace(word, where);
     if (is_switch(option)) {
       words.push_back(word + "=" + setting->value);
     } else {

@@ -67,8 +67,13 @@ void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
 
 // A path from the experiment's own folder, or a name.
 fs::path cluster_of(const fs::path& experiment, const std::string& cluster) {
+  if (cluster.empty())
+    throw InvalidConfig(experiment.string() + " wants a cluster; write cluster = \"demo-8\" or a path");
   const fs::path beside = experiment.parent_path() / cluster;
-  return beside.extension() == ".toml" ? beside : find_file(kClusters, cluster);
+  std::error_code ignored;
+  const bool is_path =
+      beside.extension() == ".toml" || fs::path(cluster).has_parent_path() || fs::exists(beside, ignored);
+  return is_path ? beside : find_file(kClusters, cluster);
 }
 
 SimulateSettings settings_of(const Experiment& e, const Contender& c, int workers, std::uint64_t seed) {

@@ -64,7 +64,7 @@ int print_legal(bool json) {
   constexpr std::size_t kFirst = 12;
   constexpr std::size_t kColumn = 16;
   const std::size_t width = page_columns();
-  const std::size_t fit = std::max<std::size_t>(1, (width - kFirst) / kColumn);
+  const std::size_t fit = std::max<std::size_t>(1, (width - std::min(width, kFirst)) / kColumn);
   std::vector<std::string> reasons;
   const auto all = builtin_strategies().all();
   for (std::size_t at = 0; at < all.size();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/alike.h"
 #include "cli/commands.h"
 #include "cli/log.h"
 #include "cli/measurement.h"
@@ -124,7 +125,7 @@ int run(const Settings& s) {
   start_log();
   World world = open_world(s.world, s.quiet, false,
                            {{"--model", s.model},
-                            {"--data", s.data},
+                            {"--data", data_alike(s.data)},
                             {"--batch", std::to_string(s.batch)},
                             {"--seconds", exact(s.seconds)}});
   try {
@@ -146,7 +147,7 @@ int run(const Settings& s) {
                     measured_table(measured), s.out, s.out, s.model, s.data);
     return 0;
   } catch (...) {
-    return complain(std::current_exception());  // before the world goes
+    return complain(StopSignals::cause(std::current_exception()));  // before the world goes
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "tacit/collectives/gather.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -88,19 +89,8 @@ std::size_t add_losses(const Comm& comm, RankReport& report) {
 }
 
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine) {
-  // Moved as floats, which nobody calculates with, behind a mark: where it is missing the rank did not come.
-  const std::vector<std::byte> packed = pack(mine);
-  constexpr std::size_t kUnit = 16;  // slices are made of so many floats
-  const std::size_t each = (packed.size() / sizeof(float) / kUnit + 1) * kUnit;
-  std::vector<float> all(each * static_cast<std::size_t>(comm.size()));
-  const auto slot = [&](int rank) { return part(FloatView(all), comm.own_slice(all.size(), rank)); };
-  slot(comm.rank())[0] = 1;
-  copy<std::byte>(packed, bytes_of(slot(comm.rank()).subspan(1)).first(packed.size()));
-  comm.all_gather(all);
   std::vector<RankReport> reports;
-  for (int rank = 0; rank < comm.size(); ++rank)
-    if (slot(rank)[0] == 1)
-      reports.push_back(unpack(bytes_of(ConstFloatView(slot(rank).subspan(1))).first(packed.size())));
+  for (const FromRank& each : gather_bytes(comm, pack(mine))) reports.push_back(unpack(each.bytes));
   return reports;
 }
 

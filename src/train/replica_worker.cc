@@ -8,10 +8,17 @@ EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
   for (const FloatView b : worker.buffers()) buffers_.push_back({b.data(), {b.begin(), b.end()}});
   const Seconds start = worker.process_.tasks().clock().now();
   std::vector<float> point(params_.size());
-  worker.control_ = true;
-  strategy.model(worker, point);
-  worker.average_buffers();
-  worker.control_ = false;
+  {
+    struct Control {  // also where what follows throws
+      explicit Control(bool& on) : on_(on) { on_ = true; }
+      ~Control() { on_ = false; }
+      Control(const Control&) = delete;
+      Control& operator=(const Control&) = delete;
+      bool& on_;
+    } const control(worker.control_);
+    strategy.model(worker, point);
+    worker.average_buffers();
+  }
   copy(point, worker.params());
   worker.evaluating_since_ = start;
 }

@@ -33,7 +33,7 @@ class ProcessWorld final : public World::Impl {
     TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
     std::exception_ptr error;
     try {
-      RankProcess process(fabric_->endpoint(), make_comm_, interrupted);
+      RankProcess process(fabric_->endpoint(), make_comm_, interrupted, name_);
       body(process);
       // Whom the others have given up in the last moment has not finished with them.
       fabric_->catch_up();
@@ -77,6 +77,7 @@ MakeComm own_collectives(const WorldOptions& options, const std::string& world) 
 void agree_on_options(Fabric& fabric, const WorldOptions& options) {
   const auto text = [](bool yes) { return yes ? "true" : "false"; };
   const std::vector<Setting> own{
+      {"the version of Tacit", TACIT_VERSION},
       {"WorldOptions::survive", text(options.survive)},
       {"WorldOptions::native_collectives", text(options.native_collectives)},
       {"WorldOptions::all_reduce", std::to_string(static_cast<int>(options.all_reduce))}};

@@ -42,7 +42,7 @@ void ThreadWorld::run_rank(int rank, const std::function<void(Process&)>& body) 
   using Leave = InprocFabric::Leave;
   try {
     {
-      RankProcess process(fabric_.endpoint(rank), make_comm_, interrupted);
+      RankProcess process(fabric_.endpoint(rank), make_comm_, interrupted, name());
       body(process);
     }
     fabric_.leave(rank, Leave::kDone, "its program ended");

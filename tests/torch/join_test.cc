@@ -151,6 +151,34 @@ TEST(Join, AScheduleThatRunsByBatchIsNoticed) {
                {"learning rates that differ", "once per epoch, after join()"});
 }
 
+TEST(Join, WhatTheLoopDoesItselfBetweenExchangeAndOptimizerIsRefused) {
+  const auto why = [](const Replicated::Options& options, void (*call)(Replicated&)) {
+    return refusal<InvalidConfig>([&] {
+      World::threads(2).run([&](Process& me) {
+        RankLoop t(me, "ssgd", options);
+        t.backward(0);
+        call(*t.sync);
+      });
+    });
+  };
+  expect_parts(why({.uneven = true}, [](Replicated& s) { s.exchange(); }),
+               {"exchange()", "Options::before_apply"});
+  expect_parts(why({.uneven = true, .weights_may_change = true}, [](Replicated&) {}),
+               {"Options::weights_may_change does not work with Options::uneven"});
+  expect_parts(why({.uneven = true},
+                   [](Replicated& s) {
+                     s.accumulate();
+                     s.join();
+                   }),
+               {"join() after accumulate() without a step"});
+  expect_parts(why({},
+                   [](Replicated& s) {
+                     s.accumulate();
+                     s.finish();
+                   }),
+               {"finish() after accumulate() without a step"});
+}
+
 TEST(Join, WantsTheOption) {
   expect_parts(refusal([] { World::threads(2).run([](Process& me) { RankLoop(me).sync->join(); }); }),
                {"join() without Options::uneven"});

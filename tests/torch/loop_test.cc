@@ -158,6 +158,40 @@ TEST(ReplicatedLoop, TrainsOnFromLoadedWeights) {
   EXPECT_EQ(from_start[1], from_start[0]);
 }
 
+TEST(ReplicatedLoop, LoadedWeightsAreTakenOverWhateverComesNext) {
+  std::stringstream file;
+  ::torch::save(fixed_net(), file);
+  const std::string saved = file.str();
+  using Call = void (*)(RankLoop&);
+  const std::pair<Call, bool> calls[] = {
+      // with Options::uneven
+      {[](RankLoop& t) { (void)t.sync->evaluation(); }, false},
+      {[](RankLoop& t) {
+         t.backward(1);
+         t.sync->accumulate();
+       },
+       false},
+      {[](RankLoop& t) {
+         t.backward(1);
+         t.sync->exchange();
+         t.sync->apply();
+       },
+       false},
+      {[](RankLoop& t) { t.sync->join(); }, true},
+  };
+  for (const auto& [call, uneven] : calls)
+    weights_after(2,
+                  [&, call = call](Process&, RankLoop& t) {
+                    t.steps(1);
+                    std::stringstream in(saved);
+                    ::torch::load(t.net, in);
+                    call(t);
+                    t.steps(1, 2);
+                    EXPECT_NO_THROW(t.sync->finish());
+                  },
+                  "ssgd", {.uneven = uneven});
+}
+
 TEST(ReplicatedLoop, ToTheTypeItHasChangesNothing) {
   const auto run = [](bool convert) {
     return weights_after(

@@ -37,6 +37,10 @@ void train(tacit::Process& me, const std::string& strategy, long steps) {
     sync.step();
     if (step == 20) std::ofstream("trains." + std::to_string(me.rank())) << "yes\n";
   }
+  {
+    const auto point = sync.evaluation();
+    if (sync.sum(1) > me.size()) std::printf("more ranks than there are\n");
+  }
   sync.finish();
   std::printf("weights %s\n", hash_of(*model).c_str());
 }

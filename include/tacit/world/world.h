@@ -38,6 +38,7 @@ class Process {
   virtual Comm& comm() = 0;     // for training
   virtual Comm& control() = 0;  // for evaluation and bookkeeping: counted apart
   virtual Tasks& tasks() = 0;
+  virtual std::string world() const { return ""; }  // World::name
 
   // A seed for this rank, such as torch::manual_seed(me.seed(1)): other ranks and other n have other seeds, and the same
   // run has the same (core/rank_seed.h). Ranks that are threads share LibTorch's default generator, whose seed is that of

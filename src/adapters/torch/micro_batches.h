@@ -17,6 +17,7 @@ class MicroBatches {
  public:
   using Samples = std::optional<std::int64_t>;
 
+  bool empty() const { return batches_ == 0; }
   // Keeps the gradient and leaves zeros.
   void add(FloatView gradient, Samples samples);
   // The gradient becomes the mean over those kept and itself, and none is kept. A gradient of zeros, without samples,

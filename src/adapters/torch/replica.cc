@@ -69,11 +69,21 @@ Replica::Replica(Process& process, const Given& given)
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
            "does not work with it, which keeps weights of its own; use another strategy");
+  if (options_.weights_may_change && options_.uneven)
+    throw InvalidConfig(
+        "Options::weights_may_change does not work with Options::uneven: a rank that has no more batches "
+        "would not "
+        "change its weights as the others do; leave one of them out");
   agree(process.control(), settings_of(module_, optimizer_, strategy_text_, options_));
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
+  if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") && !process.comm().survives())
+    std::cerr << "tacit: warning: " + info_.name +
+                     " can go on without ranks that are lost, but this world ends with the first one: open it "
+                     "with tacit::world_for(\"" +
+                     strategy_text_ + "\")\n";
 }
 
 void Replica::refuse(const std::string& call, const std::string& why) const {
@@ -101,6 +111,13 @@ void Replica::require_training(const std::string& call) const {
   require_no_point(call);
 }
 
+void Replica::require_no_batches(const std::string& call) const {
+  if (!batches_.empty())
+    throw InvalidConfig(call +
+                        " after accumulate() without a step: the gradients that are kept would be lost; call "
+                        "step() first");
+}
+
 // Nobody but the strategy has changed the weights, and parameters and gradients are where they belong.
 void Replica::look(const std::string& call) {
   if (state_ == State::kFinished) return void(flat_.bring_back());  // the weights are the user's again
@@ -111,11 +128,14 @@ void Replica::look(const std::string& call) {
         "' that changed since the last step; is optimizer.step() still in the loop? sync.step() takes its "
         "place. A loop that changes weights on purpose, alike on every rank, sets "
         "Options::weights_may_change");
-  if (flat_.bring_back() && info_.keeps_weights)
-    refuse(
-        call,
-        "found other weights in the module, by torch::load() or to(), and it keeps weights of its own, which "
-        "are not changed by that; load before Replicated is made");
+  if (flat_.bring_back()) {
+    if (info_.keeps_weights)
+      refuse(call,
+             "found other weights in the module, by torch::load() or to(), and it keeps weights of its own, "
+             "which "
+             "are not changed by that; load before Replicated is made");
+    sample_.take(flat_.params(), worker_.t());
+  }
   if (parameters_of(optimizer_) != optimized_) {
     check_optimizer(optimizer_, module_);
     optimized_ = parameters_of(optimizer_);
@@ -129,8 +149,8 @@ Word Replica::word(Samples samples) {
 
 RollCall Replica::call_roll(Word word) {
   // Ranks that end with equal weights at every step need equal rates.
-  const bool same_rates = word.doing == Doing::kStep && (options_.uneven || info_.applies_last);
-  return {process_.control(), word, same_rates ? worker_.rates() : std::vector<double>{}};
+  word.equal_rates = options_.uneven || info_.applies_last;
+  return {process_.control(), word, worker_.rates()};
 }
 
 void Replica::exchange_gradients(const std::string& call, Samples samples) {
@@ -188,6 +208,11 @@ void Replica::exchange(Samples samples) {
     refuse(kExchange,
            "cannot come apart from apply(), because its step does not end with the optimiser; use "
            "step(), with Options::before_apply to clip, or ssgd");
+  if (options_.uneven)
+    throw InvalidConfig(
+        "exchange() with Options::uneven: ranks that have no more batches would not do what the loop does "
+        "before "
+        "apply(); use step(), with Options::before_apply to clip");
   exchange_gradients(kExchange, samples);
   state_ = State::kExchanged;
 }
@@ -209,6 +234,7 @@ void Replica::join() {
     throw InvalidConfig(
         "join() without Options::uneven: ranks that may take different numbers of steps say so when "
         "Replicated is made; set it on every rank");
+  require_no_batches("join()");
   look("join()");
   const TimeAccount::Exchange exchanging(times_);
   for (;;) {
@@ -282,6 +308,7 @@ std::string Replica::advice() {
   run.strategy = strategy_text_;
   run.compress = options_.compress;
   run.workers = process_.size();
+  run.world = process_.world();
   for (const auto& [rank, its] : gather(process_.control(), account())) {
     run.seconds = std::max(run.seconds, its.seconds);
     run.ranks.push_back({rank, its.computing, its.exchanging, its.waiting, its.bytes_sent});
@@ -296,6 +323,7 @@ std::uint64_t Replica::bytes_sent() const {
 
 void Replica::finish() {
   require_training("finish()");
+  require_no_batches("finish()");
   look("finish()");
   if (options_.uneven) join();
   {
@@ -310,7 +338,10 @@ void Replica::finish() {
 }
 
 void Replica::compare_weights(const std::string& call) {
-  const auto hashes = gather(process_.control(), hash_of(flat_.params()));
+  std::uint64_t mine = hash_of(flat_.params());
+  if (finished())  // until then each has the buffers of its own batches
+    for (const FloatView buffer : flat_.buffers()) mine = mine * 31 + hash_of(buffer);
+  const auto hashes = gather(process_.control(), mine);
   std::vector<int> others;
   for (const auto& said : hashes)
     if (said.what != hashes[0].what) others.push_back(said.rank);

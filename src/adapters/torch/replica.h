@@ -49,6 +49,7 @@ class Replica {
 
   void require_training(const std::string& call) const;
   void require_no_point(const std::string& call) const;
+  void require_no_batches(const std::string& call) const;
   [[noreturn]] void refuse(const std::string& call, const std::string& why) const;
   void look(const std::string& call);
   void exchange_gradients(const std::string& call, Samples samples);

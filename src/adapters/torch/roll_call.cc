@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "adapters/torch/gather.h"
+#include "tacit/collectives/gather.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 
@@ -35,16 +35,14 @@ RollCall::RollCall(Comm& control, const Word& mine, const std::vector<double>& r
   std::vector<std::byte> message(sizeof mine + rates.size() * sizeof(double));
   std::memcpy(message.data(), &mine, sizeof mine);
   if (!rates.empty()) std::memcpy(message.data() + sizeof mine, rates.data(), rates.size() * sizeof(double));
-  tell_all(control, message, [&](int from, ConstBytes bytes) {
+  for (const FromRank& each : gather_bytes(control, message)) {
     Word word;
-    if (bytes.size() < sizeof word)
-      throw Mismatch(rank_text(from) + " answered the roll call with something else");
-    std::memcpy(&word, bytes.data(), sizeof word);
-    std::vector<double> theirs((bytes.size() - sizeof word) / sizeof(double));
-    if (!theirs.empty())
-      std::memcpy(theirs.data(), bytes.data() + sizeof word, theirs.size() * sizeof(double));
-    hear(from, word, std::move(theirs));
-  });
+    std::memcpy(&word, each.bytes.data(), sizeof word);
+    std::vector<double> theirs(rates.size());
+    if (!rates.empty())
+      std::memcpy(theirs.data(), each.bytes.data() + sizeof word, rates.size() * sizeof(double));
+    hear(each.rank, word, std::move(theirs));
+  }
   if (!disagreement_.empty()) throw Mismatch(disagreement_);
 }
 
@@ -70,7 +68,7 @@ void RollCall::compare(int rank, const Word& word, const std::vector<double>& ra
   if (text(word) != text(first_word_))
     disagreement_ = first + " calls " + text(first_word_) + " and " + other + " " + text(word) +
                     "; every rank must do the same in the same order";
-  else if (rates != rates_)
+  else if (word.doing == Doing::kStep && word.equal_rates && rates != rates_)
     disagreement_ = first + " and " + other + " have learning rates that differ (" +
                     (rates_.empty() ? "none" : exact(rates_[0])) + " and " +
                     (rates.empty() ? "none" : exact(rates[0])) +

@@ -22,6 +22,7 @@ struct Word {
   std::int64_t samples = -1;   // of its batch; -1: they do not count
   double value = 0;            // of a metric
   std::uint64_t gradient = 0;  // its hash, at the first step; 0: nobody asked
+  bool equal_rates = false;    // whether ranks that step must do so at equal rates
 };
 
 // Everybody's words. Collective.
