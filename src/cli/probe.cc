@@ -69,7 +69,7 @@ std::vector<std::pair<int, int>> all_pairs(int ranks) {
   for (int round = 0; round < seats - 1; ++round)
     for (int i = 0; i < seats / 2; ++i) {
       const auto at = [&](int seat) { return seat == 0 ? 0 : 1 + (seat - 1 + round) % (seats - 1); };
-      const auto [a, b] = std::minmax(at(i), at(seats - 1 - i));
+      const auto [a, b] = std::minmax({at(i), at(seats - 1 - i)});
       if (b < ranks) pairs.emplace_back(a, b);
     }
   return pairs;
