@@ -138,7 +138,7 @@ std::string cluster_text(const Measured& m) {
   return fmt::format(
       "# Measured by `tacit measure` on {}, with {} rank{} ({}).\nworkers = {}\n\n{}\n# A step of {} on {}, "
       "{} samples "
-      "per rank: batch, gradient and optimiser, on all ranks at once. Medians of ranks;\n# jitter is their "
+      "per rank: batch, gradient and optimiser, on all ranks at once. Means of ranks;\n# jitter is their "
       "spread "
       "within a rank, memory what a rank copied per second.\n[compute]\nstep = \"{}\"\njitter = "
       "{:.3f}\nmemory = "
