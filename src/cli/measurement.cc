@@ -102,22 +102,29 @@ LinkFit fit_link(std::span<const LinkTiming> timings) {
   return {latency, 1 / slope};
 }
 
+// A step now and then that takes much longer is part of what training takes: a mean has it, a median has not.
 StepFit fit_steps(std::span<const std::vector<double>> steps) {
-  std::vector<double> paces;
+  std::vector<double> means;
   double squares = 0;
   double count = 0;
   for (const std::vector<double>& rank : steps) {
-    const double pace = paces.emplace_back(median(rank));
-    for (const double each : rank) squares += std::pow(std::log(each / pace), 2);
-    count += static_cast<double>(rank.size());
+    double sum = 0;
+    double logs = 0;
+    double log_squares = 0;
+    for (const double each : rank) {
+      sum += each;
+      logs += std::log(each);
+      log_squares += std::log(each) * std::log(each);
+    }
+    const auto own = static_cast<double>(rank.size());
+    means.push_back(sum / own);
+    squares += std::max(0.0, log_squares - logs * logs / own);
+    count += own;
   }
-  StepFit fit;
-  fit.jitter = std::min(3.0, std::sqrt(squares / count));
-  const double middle = median(paces);
-  fit.seconds = middle * std::exp(fit.jitter * fit.jitter / 2);  // a median is smaller than the mean
-  const auto [least, most] = std::minmax_element(paces.begin(), paces.end());
+  StepFit fit{median(means), std::min(3.0, std::sqrt(squares / count)), {}};
+  const auto [least, most] = std::minmax_element(means.begin(), means.end());
   if (*most > (1 + kAlike) * *least)
-    for (const double pace : paces) fit.speed.push_back(middle / pace);
+    for (const double mean : means) fit.speed.push_back(fit.seconds / mean);
   return fit;
 }
 
@@ -131,7 +138,7 @@ std::string cluster_text(const Measured& m) {
   return fmt::format(
       "# Measured by `tacit measure` on {}, with {} rank{} ({}).\nworkers = {}\n\n{}\n# A step of {} on {}, "
       "{} samples "
-      "per rank: batch, gradient and optimiser, on all ranks at once. Medians of ranks;\n# jitter is their "
+      "per rank: batch, gradient and optimiser, on all ranks at once. Means of ranks;\n# jitter is their "
       "spread "
       "within a rank, memory what a rank copied per second.\n[compute]\nstep = \"{}\"\njitter = "
       "{:.3f}\nmemory = "

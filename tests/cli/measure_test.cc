@@ -14,7 +14,7 @@ class MeasureCli : public Cli {
   const std::string compare_ =
       " --strategies ssgd --data synthetic:samples=320,test=64,size=8,noise=0.1 --model mlp:hidden=8 --batch "
       "8 "
-      "--steps 5 --target 0.1";
+      "--steps 5 --target 0.1 --out compared";
 };
 
 TEST_F(MeasureCli, WritesAFileThatCompareReads) {
