@@ -310,7 +310,7 @@ void Replica::finish() {
 }
 
 void Replica::compare_weights(const std::string& call) {
-  const auto hashes = gather(process_.control(), hash_of(flat_.params()));
+  const auto hashes = gather(process_.control(), flat_.hash());
   std::vector<int> others;
   for (const auto& said : hashes)
     if (said.what != hashes[0].what) others.push_back(said.rank);
