@@ -341,6 +341,22 @@ TEST(ReplicatedLoop, AnotherOneForTheSameModuleComesAfterFinish) {
   }
 }
 
+// What is not trained is compared as well.
+TEST(ReplicatedLoop, FrozenWeightsThatDifferAreNoticed) {
+  test::expect_parts(test::refusal<Mismatch>([] {
+                       World::threads(2).run([](Process& me) {
+                         nn::Sequential net = fixed_net();
+                         net->parameters()[0].set_requires_grad(false);
+                         ::torch::optim::SGD optimizer(net->parameters(), ::torch::optim::SGDOptions(0.1));
+                         Replicated sync(me, *net, optimizer, "local");
+                         if (me.rank() == 1) net->parameters()[0].fill_(1);
+                         sync.step();
+                         sync.finish();
+                       });
+                     }),
+                     {"weights of rank 1 differ"});
+}
+
 TEST(ReplicatedLoop, FiguresAreSummedOverRanks) {
   World::threads(3).run([](Process& me) {
     RankLoop t(me);

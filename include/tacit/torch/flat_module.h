@@ -4,6 +4,7 @@
 
 #include <torch/nn/module.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ class FlatModule {
   std::span<const FloatView> buffers();
   // What is not trained: frozen parameters and all buffers, as bytes, so that ranks can start alike.
   std::span<const Bytes> fixed();
+
+  // Of all parameters, frozen ones too.
+  std::uint64_t hash() const;
 
   // Takes the values of parameters that were given other memory into the flat one, and points them back there. Returns
   // whether there was one. Throws InvalidConfig that names what cannot be brought back: another type or shape, a

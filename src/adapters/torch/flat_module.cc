@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tacit/core/error.h"
+#include "tacit/core/hash.h"
 
 namespace tacit::torch {
 namespace {
@@ -63,7 +64,11 @@ FlatModule::FlatModule(::torch::nn::Module& module) : module_(module) {
     if (shared) continue;
     check(entry.key(), t, t.requires_grad());
     (t.requires_grad() ? trained_ : frozen_).push_back({entry.key(), t});
-    if (!t.requires_grad()) continue;
+    if (!t.requires_grad()) {
+      // An optimiser moves what has a gradient, by its momentum even where that is zero; frozen is frozen.
+      frozen_.back().tensor.mutable_grad().reset();
+      continue;
+    }
     slices_.push_back({total, static_cast<std::size_t>(t.numel())});
     rows_.push_back(t.dim() > 0 ? static_cast<std::size_t>(t.size(0)) : 1);
     total += slices_.back().count;
@@ -107,6 +112,15 @@ std::span<const Bytes> FlatModule::fixed() {
     for (const auto& [name, t] : *some)
       fixed_views_.emplace_back(static_cast<std::byte*>(t.data_ptr()), t.nbytes());
   return fixed_views_;
+}
+
+std::uint64_t FlatModule::hash() const {
+  std::uint64_t hash = hash_bytes(bytes_of(ConstFloatView(params_view_)));
+  for (const auto& [name, t] : frozen_) {
+    const Tensor values = t.contiguous();
+    hash = hash_bytes({static_cast<const std::byte*>(values.data_ptr()), values.nbytes()}, hash);
+  }
+  return hash;
 }
 
 // Against the module's own list: a layer that was exchanged has tensors that nobody here knows.

@@ -338,9 +338,9 @@ void Replica::finish() {
 }
 
 void Replica::compare_weights(const std::string& call) {
-  std::uint64_t mine = hash_of(flat_.params());
+  std::uint64_t mine = flat_.hash();
   if (finished())  // until then each has the buffers of its own batches
-    for (const FloatView buffer : flat_.buffers()) mine = mine * 31 + hash_of(buffer);
+    for (const FloatView buffer : flat_.buffers()) mine = hash_bytes(bytes_of(ConstFloatView(buffer)), mine);
   const auto hashes = gather(process_.control(), mine);
   std::vector<int> others;
   for (const auto& said : hashes)
