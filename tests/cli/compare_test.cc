@@ -40,13 +40,13 @@ TEST_F(Compare, OnATerminalAComparisonIsNoWiderThanItAndSaysWhatIsLeft) {
                                          "--cluster",
                                          "cluster.toml",
                                          "--strategies",
-                                         "ssgd,local:period=5,local:period=10",
+                                         "ssgd,local:period=10",
                                          "--model",
                                          "mlp",
                                          "--data",
                                          "synthetic:samples=960",
                                          "--steps",
-                                         "60",
+                                         "20",
                                          "--batch",
                                          "10",
                                          "--target",
@@ -61,7 +61,7 @@ TEST_F(Compare, OnATerminalAComparisonIsNoWiderThanItAndSaysWhatIsLeft) {
     EXPECT_EQ(screen.code, 0) << screen.text;
     EXPECT_LE(widest_line_on(screen.text), static_cast<std::size_t>(columns)) << screen.text;
     for (const char* words :
-         {"0 of 6 runs done", " left for all", "6 of 6 runs done", "local:period=10, seed 2", "strategy",
+         {"0 of 4 runs done", " left for all", "4 of 4 runs done", "local:period=10, seed 2", "strategy",
           "to 50.0 %", "comp/comm/wait", "speed-up", "1.00 x"})
       EXPECT_NE(screen.text.find(words), std::string::npos) << columns << "\n"
                                                             << words << "\n"
