@@ -2,15 +2,13 @@
 // DC-S3GD -- A. Rigazzi, "DC-S3GD: Delay-Compensated Stale-Synchronous SGD for Large-Scale Decentralized Neural Network
 // Training", Deep Learning on Supercomputers (SC19), arXiv:1911.02516.
 //
-// Idea        ranks average their updates while they compute the next gradient, and move that gradient from where it
-//             was computed to the mean model by a first-order correction.
+// Idea        ranks average updates behind the next gradient, which a first-order correction moves to the mean model.
 // Symbols     w_i = w.params()   g_i = w.gradient()   P = w.size()   mean_ = the mean of all w_i before the last update
 //             dw_i = dw_   DW/P = average_   D_i = dw_ after move_mean   lambda0 = lambda_
 // Cost        one all-reduce of d floats per step, behind the next gradient.
 // Reduces to  the inner optimiser alone for P = 1; lambda=0 averages updates one step late and corrects nothing.
-// Differs     dw_i is whatever the inner optimiser did, and it starts from the mean model. The mean is kept by itself
-//             and moved by DW/P, which has the same bits on every rank, so that ranks cannot disagree about it; the
-//             paper's w_i + D_i lets them drift apart. Every resync-th exchange carries w_i, not dw_i, at one cost.
+// Differs     dw_i is whatever the inner optimiser did, from the mean model on; the mean moves by DW/P, of equal bits
+//             on all ranks, where the paper's w_i + D_i drift apart; every resync-th exchange carries w_i, at one cost.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -137,9 +135,9 @@ class DcS3gd final : public Strategy {
 std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
   const std::string scopes[] = {"model", "tensor"};
   const auto per = options.choice("per", "model", scopes, {"whose lengths count"});
-  const auto resync = options.integer("resync", 100, 0, kMany, {"steps between means of weights"});
   const auto lambda = options.number("lambda", 0.2, 0, 10, {"relative length of the correction"});
-  return std::make_unique<DcS3gd>(lambda, per == "tensor", resync);
+  return std::make_unique<DcS3gd>(
+      lambda, per == "tensor", options.integer("resync", 100, 0, kMany, {"steps between means of weights"}));
 }
 
 }  // namespace

@@ -56,9 +56,9 @@ expect("another number of workers is not the user's to mend" got_code EQUAL 2)
 
 # A rank that cannot begin: its own line, the others' loss, and rank 0's account.
 foreach(collectives IN ITEMS tacit native)
-  set(args ${common} --steps 40 --collectives ${collectives})
-  run(got ${MPIRUN} -n 1 ${TACIT} ${args} --data ${data} --out failed-${collectives} :
-      -n 1 ${TACIT} ${args} --data mnist:path=nowhere : -n 1 ${TACIT} ${args} --data ${data})
+  set(args ${common} --steps 40 --collectives ${collectives} --data)
+  run(got ${MPIRUN} -n 1 ${TACIT} ${args} fashion-mnist --out failed-${collectives} :
+      -n 1 ${TACIT} ${args} fashion-mnist:path=nowhere : -n 1 ${TACIT} ${args} fashion-mnist)
   expect("a run without rank 1's data went well" got_code EQUAL 2 OR got_code EQUAL 3)
   expect("rank 0 does not say whom it lost" got_err MATCHES "tacit: rank 0 lost rank 1: .*the folder nowhere is missing")
   expect("rank 1 does not say what is wrong" got_err MATCHES "tacit: data set fashion-mnist: the folder nowhere is missing")

@@ -199,14 +199,10 @@ void TcpFabric::fail(const std::exception_ptr& error) {
     if (left_.load()) return;  // what a failed rank does to its own agents is no cause
     if (error && !cause_) cause_ = error;
     if (!error && circles().closed()) how.why = circles().what();
-    // Something is unwound and its error not known here. Where a rank is lost without which this one cannot go on, that
-    // will be why.
-    if (!error && interrupted_.load()) {
-      how.why = "it was interrupted";
-    } else if (const int gone = failed_.load(); !error && gone >= 0 && !survives()) {
-      const Departure& first = departures_[static_cast<std::size_t>(gone)];
-      how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
-    }
+    // Something is unwound and its error not known here. Where a rank is lost that this one needs, that will be why.
+    const int gone = survives() ? -1 : failed_.load();
+    if (!error && gone >= 0) how = consequence(gone, departures_[static_cast<std::size_t>(gone)]);
+    if (!error && interrupted_.load()) how = {true, "it was interrupted"};
   }
   say_goodbye(how);
 }
