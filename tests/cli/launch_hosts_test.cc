@@ -125,38 +125,18 @@ TEST_F(LaunchHosts, ALostHostIsNamedAndItsRanksEndToo) {
   for (const pid_t pid : pids) EXPECT_TRUE(eventually([&] { return !lives(pid); })) << pid;
 }
 
-// Trains and calls `interfere` after the first epoch. Where all had finished before that had an effect, the same again
-// with more epochs.
 class LosingHosts : public LaunchHosts {
  protected:
-  struct Job {
-    std::string options;
-    std::string grace;
-  };
-  void train_and(const Job& job, const std::function<void()>& interfere) {
-    for (int epochs = 4;; epochs *= 8) {
-      for (const char* name : {"out", "err", "pid0", "pid1", "pid2", "pid3", "ssh_127.0.0.2"})
-        fs::remove(path(name));
-      ranks_do("echo $$ >pid$TACIT_RANK; exec '" TACIT_PROGRAM
-               "' train --model mlp --data synthetic --batch 8 --epochs " +
-               std::to_string(epochs) + " " + job.options);
-      Running launch(folder(), args({"--grace", job.grace, "--", "./rank"}));
-      ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
-      interfere();
-      const int code = launch.wait();
-      if (err().find(" was lost at step ") != std::string::npos) {
-        EXPECT_EQ(code, 0) << err();
-        return;
-      }
-      ASSERT_LT(epochs, 100000) << out() << err();
-    }
+  void train_and(const std::string& options, const std::string& grace,
+                 const std::function<void()>& interfere) {
+    train_and_lose_one(options, args({"--grace", grace, "--", "./rank"}), interfere);
   }
 };
 
 TEST_F(LosingHosts, StrategiesThatCanGoOnDoSoWithoutAHost) {
   write("hosts", "127.0.0.1 slots=2\n127.0.0.2 slots=2\n");
   for (const char* strategy : {"gossip", "wagma"}) {
-    train_and({std::string("--strategy ") + strategy, "0"}, [&] { kill(pid_in("ssh_127.0.0.2"), SIGKILL); });
+    train_and(std::string("--strategy ") + strategy, "0", [&] { kill(pid_in("ssh_127.0.0.2"), SIGKILL); });
     EXPECT_NE(out().find("[0] status          finished"), std::string::npos) << out();
     EXPECT_NE(out().find("2 of 4 workers finished"), std::string::npos) << out();
     for (const char* rank : {"2", "3"})
@@ -169,21 +149,21 @@ TEST_F(LosingHosts, StrategiesThatCanGoOnDoSoWithoutAHost) {
 
 TEST_F(LosingHosts, ARankThatIsStoppedOnAnotherHostIsNotWaitedForEither) {
   write("hosts", "127.0.0.1 slots=2\n127.0.0.2 slots=2\n");
-  train_and({"--lost-after 3 --strategy gossip", "1"}, [&] { kill(pid_in("pid3"), SIGSTOP); });
+  train_and("--lost-after 3 --strategy gossip", "1", [&] { kill(pid_in("pid.3"), SIGSTOP); });
   EXPECT_NE(err().find("ranks 0-2 exited with 0; rank 3 was killed by signal 9 (Killed)"), std::string::npos)
       << err();
 }
 
 TEST_F(LosingHosts, AHostThatNoLongerAnswersIsNotWaitedForEither) {
   write("hosts", "127.0.0.1 slots=2\n127.0.0.2\n");
-  train_and({"--lost-after 3 --strategy gossip", "0"}, [&] {
+  train_and("--lost-after 3 --strategy gossip", "0", [&] {
     kill(pid_in("ssh_127.0.0.2"), SIGSTOP);
-    kill(pid_in("pid2"), SIGSTOP);
+    kill(pid_in("pid.2"), SIGSTOP);
   });
   EXPECT_NE(err().find("ranks 0, 1 exited with 0; rank 2 was lost: the connection to host 127.0.0.2 ended"),
             std::string::npos)
       << err();
-  EXPECT_TRUE(eventually([&] { return !lives(pid_in("pid2")); }));
+  EXPECT_TRUE(eventually([&] { return !lives(pid_in("pid.2")); }));
 }
 
 TEST_F(LaunchHosts, ALineThatDoesNotEndIsCutAndSaysSo) {

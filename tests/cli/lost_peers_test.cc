@@ -103,30 +103,12 @@ TEST_F(LostPeers, AKilledRankZeroIsNamedToo) {
 
 class Survivors : public LostPeers, public ::testing::WithParamInterface<const char*> {
  protected:
-  // Lets four ranks train with these options and calls `interfere` after their first epoch. The end is for all together:
-  // where it came before the interference had an effect, the same again with more epochs.
   struct Job {
     std::string options{};
     Strings launch{"-n", "4", "--", "./rank"};
   };
   void train_and(const Job& job, const std::function<void()>& interfere) {
-    for (int epochs = 4;; epochs *= 8) {
-      for (const char* name : {"pid.0", "pid.1", "pid.2", "pid.3", "out", "err", "run"})
-        fs::remove_all(path(name));
-      ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
-               "' train --model mlp --data synthetic --batch 8 --epochs " +
-               std::to_string(epochs) + " --strategy " + GetParam() + " " + job.options);
-      Running launch(folder(), job.launch);
-      pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
-      ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
-      interfere();
-      const int code = launch.wait();
-      if (err().find(" was lost at step ") != std::string::npos) {
-        EXPECT_EQ(code, 0) << err();
-        return;
-      }
-      ASSERT_LT(epochs, 100000) << out() << err();
-    }
+    train_and_lose_one(std::string("--strategy ") + GetParam() + " " + job.options, job.launch, interfere);
   }
 
   // Kills a rank and expects the others to finish.

@@ -130,6 +130,30 @@ class Launch : public Cli {
   bool err_says(const std::string& words) {
     return eventually([&] { return err().find(words) != std::string::npos; });
   }
+
+  // Lets four ranks train with such options, their process ids in pid.0 and so on, and calls `interfere` after the first
+  // epoch, which loses one of them. The end is for all together: where it came before that had an effect, the same again
+  // with more epochs.
+  void train_and_lose_one(const std::string& options, const Strings& launch,
+                          const std::function<void()>& interfere) {
+    for (int epochs = 4;; epochs *= 8) {
+      for (const char* name : {"pid.0", "pid.1", "pid.2", "pid.3", "ssh_127.0.0.2", "out", "err", "run"})
+        fs::remove_all(path(name));
+      ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
+               "' train --model mlp --data synthetic --batch 8 --epochs " +
+               std::to_string(epochs) + " " + options);
+      Running job(folder(), launch);
+      pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
+      ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+      interfere();
+      const int code = job.wait();
+      if (err().find(" was lost at step ") != std::string::npos) {
+        EXPECT_EQ(code, 0) << err();
+        return;
+      }
+      ASSERT_LT(epochs, 100000) << out() << err();
+    }
+  }
 };
 
 }  // namespace tacit::test
