@@ -62,7 +62,7 @@ TEST_F(Cli, TrainsAndLeavesAReadableLogAndASummary) {
   EXPECT_EQ(record.steps.size(), 8U);
   EXPECT_EQ(record.evaluations.size(), 2U);
   ASSERT_TRUE(record.ended);
-  EXPECT_EQ(record.ended->weights_hash, summary.at("weights_hash"));
+  EXPECT_EQ(record.ended->weights_hash, summary.at("weights_hash").get<std::string>());
 }
 
 TEST_F(Cli, TheSameSeedGivesTheSameWeightsAndAnotherSeedOthers) {
