@@ -329,6 +329,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
     std::vector<float> x(40000, 1.0F);
     std::vector<float> y(100, 1.0F);
     std::vector<float> z(100, 1.0F);
+    const std::array<std::byte, 8> out{};
     std::array<std::byte, 8> in{};
     std::unique_ptr<Pending> behind;
     for (int round = 0; round < 150; ++round) {
@@ -338,7 +339,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
       if (kind == 0) comm.sum(x);
       if (kind == 1) comm.barrier();
       if (kind == 2) comm.broadcast(bytes_of(FloatView(y)), static_cast<int>(common.below(3)));
-      if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), in, in);
+      if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), out, in);
       if (kind == 4) comm.all_gather(x);
       if (kind == 5 && behind) behind->wait();
       if (kind == 5) behind = train.start([&z](Comm& lane) { lane.sum(z); });
