@@ -277,9 +277,10 @@ TEST_P(CirclesOf, TwoRanksInDifferentCollectivesEndAndNameThem) {
 TEST_P(CirclesOf, ThreeRanksThatReceiveBeforeTheySendEnd) {
   const auto errors = errors_of(3, long_limits(), [](Comm& train, Comm&) {
     // An exchange is of two: 0 with 1, 1 with 2, 2 with 0, each of whom is in the next.
+    const std::array<std::byte, 4> out{};
     std::array<std::byte, 4> in{};
-    train.exchange((train.rank() + 1) % 3, in, in);
-    train.exchange((train.rank() + 2) % 3, in, in);
+    train.exchange((train.rank() + 1) % 3, out, in);
+    train.exchange((train.rank() + 2) % 3, out, in);
     float x = 1;
     train.rank() == 2 ? train.barrier() : train.sum(FloatView(&x, 1));
   });
