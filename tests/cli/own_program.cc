@@ -38,7 +38,7 @@ void wait_for_all(Process& me) {
 [[noreturn]] void compute_for_ever(Process& me) {
   here(me);
   // Not without a call: the thread sanitizer handles signals in these alone.
-  for (volatile unsigned long n = 0;; n = n + 1) std::this_thread::sleep_for(std::chrono::microseconds(1));
+  for (;;) std::this_thread::sleep_for(std::chrono::microseconds(1));
 }
 
 [[noreturn]] void step_for_ever(Process& me) {
