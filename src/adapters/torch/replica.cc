@@ -12,6 +12,7 @@
 #include "tacit/core/hash.h"
 #include "tacit/core/kernels.h"
 #include "tacit/train/advice.h"
+#include "transport/rank_list.h"
 
 namespace tacit::torch {
 namespace {
@@ -37,13 +38,6 @@ std::uint64_t hash_of(ConstFloatView x) { return hash_bytes(bytes_of(x)); }
 std::uint64_t gradient_hash(ConstFloatView g) {
   const bool zero = std::all_of(g.begin(), g.end(), [](float x) { return x == 0; });
   return zero ? 0 : std::max<std::uint64_t>(1, hash_of(g));
-}
-
-std::string joined(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
-  return text;
 }
 
 }  // namespace
@@ -346,7 +340,7 @@ void Replica::compare_weights(const std::string& call) {
   for (const auto& said : hashes)
     if (said.what != hashes[0].what) others.push_back(said.rank);
   if (others.empty()) return;
-  throw Mismatch(call + " found that the weights of " + joined(others) + " differ from those of rank " +
+  throw Mismatch(call + " found that the weights of " + name_ranks(others) + " differ from those of rank " +
                  std::to_string(hashes[0].rank) +
                  "; did the loop load, change or step weights on some ranks only, or with other settings?");
 }
