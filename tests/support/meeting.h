@@ -10,11 +10,13 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -115,6 +117,12 @@ class Reports {
   std::string text() {
     const std::lock_guard lock(mutex_);
     return lines_;
+  }
+  // Waits until somebody reports these words; a test whose words never come fails and says what came instead.
+  void wait_for(const std::string& words) {
+    for (int i = 0; i < 60'000 && text().find(words) == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_NE(text().find(words), std::string::npos) << "nobody said '" << words << "', only:\n" << text();
   }
 
  private:

@@ -35,8 +35,7 @@ TEST_F(Rendezvous, ARankThatComesTwiceIsToldSoAndTheFirstGoesOn) {
   std::vector<std::string> errors;
   ThreadTasks tasks;
   const auto meeting = tasks.spawn("meeting", [&] { errors = meet({rank(0, 3), rank(1, 3), rank(1, 3)}); });
-  while (reports_.text().find("is here already") == std::string::npos)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  reports_.wait_for("is here already");
   const auto last = open_tcp(rank(2, 3));  // until now the meeting went on
   meeting->join();
   last->leave({});
@@ -117,10 +116,6 @@ TEST_F(Rendezvous, WhoeverWaitsSaysForWhom) {
     ranks.push_back(
         tasks.spawn("rank", [&fabrics, o] { fabrics[static_cast<std::size_t>(o.rank)] = open_tcp(o); }));
   };
-  const auto said = [&](const std::string& words) {
-    while (reports_.text().find(words) == std::string::npos)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  };
   const TempDir folder;
   const auto at_file = [&](int me) {
     TcpOptions o = soon(rank(me, 3));
@@ -130,9 +125,10 @@ TEST_F(Rendezvous, WhoeverWaitsSaysForWhom) {
     return o;
   };
   open(at_file(1));
-  said("rank 1 waits for rank 0 to write " + (folder.path() / "meet").string() + ", for ");
+  reports_.wait_for("rank 1 waits for rank 0 to write " + (folder.path() / "meet").string() + ", for ");
   open(at_file(0));
-  said("rank 0 waits for rank 2 to come to file://");
+  // Rank 1 looks for the file now and then: it may not have come when rank 0 first says for whom it waits.
+  reports_.wait_for("2 to come to file://");
   open(at_file(2));
   for (const auto& each : ranks) each->join();
   for (const auto& fabric : fabrics) fabric->leave({});

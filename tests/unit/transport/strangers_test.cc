@@ -29,10 +29,6 @@ class Strangers : public Meeting {
       }
     });
   }
-  void wait_for_report(const std::string& words) {
-    while (reports_.text().find(words) == std::string::npos)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
   std::vector<std::unique_ptr<Stranger>> silent(int count) {
     std::vector<std::unique_ptr<Stranger>> all;
     for (int i = 0; i < count; ++i) all.push_back(std::make_unique<Stranger>(listener_.port()));
@@ -170,7 +166,7 @@ TEST_F(Strangers, WhoTookThePlacesAreBlamedAndNotTheKey) {
   zero.start_limit = Seconds(1);
   const auto meeting = host(zero);
   const auto crowd = silent(40);
-  wait_for_report("to make room for others");
+  reports_.wait_for("to make room for others");
   meeting->join();
   EXPECT_NE(error_.find("had not come: 1; "), std::string::npos) << error_;
   EXPECT_NE(error_.find("connections that did not say who they are, the last from 127.0.0.1"),
@@ -259,7 +255,7 @@ TEST_F(Strangers, ComeAgainWhereDescriptorsAreShort) {
   const auto meeting = host(rank(0, 2));
   Stranger first(listener_.port());  // once it is heard, all that rank 0 needs is open
   first.say("GET / HTTP/1.1\r\nHost: tacit\r\n\r\n");
-  wait_for_report("sent 127.0.0.1");
+  reports_.wait_for("sent 127.0.0.1");
 
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -269,7 +265,7 @@ TEST_F(Strangers, ComeAgainWhereDescriptorsAreShort) {
   const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   second.connect(listener_.port());
-  wait_for_report("ulimit -n");
+  reports_.wait_for("ulimit -n");
   std::this_thread::sleep_for(std::chrono::milliseconds(350));
   ::setrlimit(RLIMIT_NOFILE, &before);
 
