@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/replica_worker.h"
 
+#include "means/make_mean.h"
+
 namespace tacit {
+
+void ReplicaWorker::set_compress(const std::string& spec) {
+  compress_.reset();
+  if (!spec.empty()) compress_ = Compression::parse(spec);
+}
+
+std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
+  return tacit::make_mean(*this, options, compress_);
+}
 
 EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
     : worker_(worker), params_(worker.params().begin(), worker.params().end()) {

@@ -81,6 +81,7 @@ inline void with_replicas(const ReplicaCase& c, const Body& body) {
   World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
   world.run([&](Process& me) {
     Replica replica(me, c);
+    replica.set_compress(c.compress);
     const auto strategy = make_strategy(builtin_strategies(), c.strategy, c.ranks, c.compress);
     strategy->start(replica);
     body(replica, *strategy);
@@ -117,7 +118,7 @@ inline Weights run_resumed(const ReplicaCase& c, std::int64_t at) {
     take_steps(replica, strategy, 0, at);
     StateWriter& state = saved[static_cast<std::size_t>(replica.rank())];
     replica.save(state);
-    strategy.save(state);
+    strategy.save(replica, state);
     take_steps(replica, strategy, at, at + 1);  // saving disturbs nobody
     strategy.finish(replica);
   });
@@ -126,7 +127,7 @@ inline Weights run_resumed(const ReplicaCase& c, std::int64_t at) {
     const auto rank = static_cast<std::size_t>(replica.rank());
     StateReader state(saved[rank].bytes());
     replica.load(state);
-    strategy.load(state);
+    strategy.load(replica, state);
     if (!state.at_end()) throw Bug("a part of the state was not read");
     take_steps(replica, strategy, at, c.steps);
     strategy.finish(replica);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tacit/strategy/strategy.h"
@@ -23,11 +24,14 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
+  std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
 
   // State that is not trained, such as a batch norm's statistics.
   virtual std::span<const FloatView> buffers() = 0;
 
   void set_t(std::int64_t t) { t_ = t; }
+  // What means compress with (`topk:ratio=0.01,ef`; empty: nothing), from whoever made the strategy, before it starts.
+  void set_compress(const std::string& spec);
   // Whether an EvaluationPoint is in the training point's place.
   bool evaluating() const { return evaluating_since_.has_value(); }
   // How long there was one, so far.
@@ -44,6 +48,7 @@ class ReplicaWorker : public Worker {
   Process& process_;
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
+  std::optional<Compression> compress_;
   std::optional<Seconds> evaluating_since_;
   Seconds evaluated_{0};
   bool control_ = false;  // whether comm() is the control lane, which is counted apart
