@@ -93,10 +93,10 @@ StrategyInfo diloco_info() {
           .paper = "arXiv:2311.08105",
           .example = "diloco:period=100",
           .make = [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
-            return std::make_unique<DiLoCo>(
-                DiLoCoOptions{options.integer("period", 64, 1, kMany, {"steps between two outer steps"}),
-                              options.number("outer_lr", 0.7, 0, 10, {"learning rate of the outer optimiser"}),
-                              options.number("momentum", 0.9, 0, 0.999, {"its Nesterov momentum; 0: none"})});
+            return std::make_unique<DiLoCo>(DiLoCoOptions{
+                options.integer("period", 64, 1, kMany, {"steps between two outer steps"}),
+                options.number("outer_lr", 0.7, 0, 10, {"learning rate of the outer optimiser"}),
+                options.number("momentum", 0.9, 0, 0.999, {"its Nesterov momentum; 0: none"})});
           },
           .sends = Sends::kDifferences};
 }

@@ -74,7 +74,8 @@ TEST(DPsgd, TheMeanOfAllReplicasMovesByTheMeanGradientOnEveryGraph) {
 }
 
 TEST(DPsgd, WithOneRankIsPlainSgd) {
-  EXPECT_EQ(train({.strategy = "dpsgd", .ranks = 1}).params[0], train({.strategy = "ssgd", .ranks = 1}).params[0]);
+  EXPECT_EQ(train({.strategy = "dpsgd", .ranks = 1}).params[0],
+            train({.strategy = "ssgd", .ranks = 1}).params[0]);
 }
 
 TEST(DPsgd, SendsItsWeightsToEveryNeighbourOncePerStepAndOnceBefore) {

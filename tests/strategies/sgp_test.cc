@@ -78,7 +78,8 @@ TEST(Sgp, ItsHopsReachEveryRank) {
 }
 
 TEST(Sgp, WithOneRankIsPlainSgd) {
-  EXPECT_EQ(train({.strategy = "sgp", .ranks = 1}).params[0], train({.strategy = "ssgd", .ranks = 1}).params[0]);
+  EXPECT_EQ(train({.strategy = "sgp", .ranks = 1}).params[0],
+            train({.strategy = "ssgd", .ranks = 1}).params[0]);
 }
 
 TEST(Sgp, SendsOneModelPerStepAndRank) {
