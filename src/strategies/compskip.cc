@@ -70,13 +70,13 @@ class CompSkip final : public Strategy {
     kernels::sum(before_.view(), update_.view(), w.params());  // the same on all ranks, as before_ is
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     state.write("compskip.seed", seed_);
     s_.skip.save(state);
     s_.server_skip.save(state);
     mean_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     seed_ = state.number("compskip.seed");
     s_.skip.load(state);
     s_.server_skip.load(state);

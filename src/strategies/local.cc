@@ -51,12 +51,12 @@ class Local final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (!compressed_) return;
     state.write("local.base", ConstFloatView(base_));
     compressed_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     if (!compressed_) return;
     state.read("local.base", FloatView(base_));
     compressed_->load(state);

@@ -62,12 +62,12 @@ class Ssgd final : public Strategy {
     if (shards_) shards_->close();
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (!compressed_) return;
     state.write("ssgd.last_lr", ConstFloatView(&last_lr_, 1));
     compressed_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     if (!compressed_) return;
     state.read("ssgd.last_lr", FloatView(&last_lr_, 1));
     compressed_->load(state);

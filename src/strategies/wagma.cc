@@ -77,10 +77,10 @@ class Wagma final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (sums_) sums_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     if (sums_) sums_->load(state);
   }
 

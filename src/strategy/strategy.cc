@@ -7,6 +7,8 @@ namespace tacit {
 
 void Strategy::compress(const Compression&) { throw Bug("a strategy that does not compress was asked to"); }
 
+int Strategy::pieces(int /*ranks*/) const { return 0; }
+
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 
 void Strategy::settle(Worker&) {}
@@ -14,5 +16,9 @@ void Strategy::settle(Worker&) {}
 void Strategy::model(Worker& w, FloatView out) { copy(w.params(), out); }
 
 void Strategy::finish(Worker&) {}
+
+void Strategy::save(Worker&, StateWriter&) {}
+
+void Strategy::load(Worker&, StateReader&) {}
 
 }  // namespace tacit

@@ -125,7 +125,7 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     FewNumbers whole(me, spec);
     run(whole, 0, 4);
     StateWriter state;
-    whole.strategy->save(state);
+    whole.strategy->save(whole.worker, state);
     const Floats params(whole.worker.params().begin(), whole.worker.params().end());
     me.control().barrier();  // both second halves begin with all ranks together
     run(whole, 4, 9);
@@ -134,7 +134,7 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     FewNumbers resumed(me, spec);
     copy(params, resumed.worker.params());
     StateReader reader(state.bytes());
-    resumed.strategy->load(reader);
+    resumed.strategy->load(resumed.worker, reader);
     EXPECT_TRUE(reader.at_end());
     me.control().barrier();
     run(resumed, 4, 9);
