@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -25,6 +26,8 @@ class State {
     return values_;
   }
 
+  FloatView values() { return values_; }  // empty before the first use
+  void forget() { std::fill(values_.begin(), values_.end(), 0.0F); }
   void save(std::string_view name, StateWriter& state) const { state.write(name, ConstFloatView(values_)); }
   void load(std::string_view name, StateReader& state) {
     values_ = state.floats(name);
@@ -47,6 +50,11 @@ class Sgd final : public Optimizer {
   }
   double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
   std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
+  std::vector<NamedView> state() override {
+    if (rule_.momentum == 0) return {};
+    return {{"momentum", velocity_.values()}};
+  }
+  void reset() override { velocity_.forget(); }
   void save(StateWriter& state) const override { velocity_.save("sgd.velocity", state); }
   void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }
 
@@ -71,6 +79,14 @@ class Adam final : public Optimizer {
   }
   std::unique_ptr<Optimizer> fresh() const override {
     return std::make_unique<Adam>(rule_, weight_decay_, decay_);
+  }
+  std::vector<NamedView> state() override {
+    return {{"first", first_.values()}, {"second", second_.values()}};
+  }
+  void reset() override {
+    steps_ = 0;
+    first_.forget();
+    second_.forget();
   }
   void save(StateWriter& state) const override {
     state.write("adam.steps", static_cast<std::uint64_t>(steps_));
