@@ -16,7 +16,7 @@
 namespace tacit {
 namespace {
 
-void clear(FloatView x) { std::fill(x.begin(), x.end(), 0.0F); }
+void clear(FloatView x) { kernels::fill(0, x); }
 
 // What one call of a compressor sees: a tensor, or all of them.
 std::vector<Slice> pieces_of(const TensorSplit& split, bool whole_model) {

@@ -13,7 +13,7 @@
 namespace tacit {
 namespace {
 
-void clear(FloatView x) { std::fill(x.begin(), x.end(), 0.0F); }
+void clear(FloatView x) { kernels::fill(0, x); }
 
 // One direction: what is compressed how. Offsets are those of the vector that has large tensors first.
 class Direction {

@@ -38,7 +38,7 @@ void Feedback::sent(Slice at, const Compressor& by, ConstBytes payload) {
   const FloatView left = part(FloatView(pending_), at);
   if (kind_ == Memory::kErrorFeedback) return by.decode_add(payload, -1, left);
   const FloatView decoded = part(FloatView(decoded_), at);
-  std::fill(decoded.begin(), decoded.end(), 0.0F);
+  kernels::fill(0, decoded);
   by.decode_add(payload, 1, decoded);
   kernels::subtract(decoded, left);
   kernels::clear_where(decoded, part(FloatView(next_velocity_), at));

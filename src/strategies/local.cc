@@ -12,9 +12,9 @@
 //             Such differences have eta in them, so residuals need no factor. The last average of a run is exact.
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "tacit/collectives/compressed_mean.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
 
@@ -31,8 +31,7 @@ class Local final : public Strategy {
     Strategy::start(w);
     if (!how_) return;
     compressed_.emplace(*how_, w.tensors(), w.rows());
-    base_.assign(w.params().begin(), w.params().end());
-    moved_.resize(base_.size());
+    for (Buffer* each : {&base_, &moved_}) each->assign(w.params());
   }
 
   void step(Worker& w) override {
@@ -53,29 +52,29 @@ class Local final : public Strategy {
 
   void save(StateWriter& state) const override {
     if (!compressed_) return;
-    state.write("local.base", ConstFloatView(base_));
+    state.write("local.base", base_.view());
     compressed_->save(state);
   }
   void load(StateReader& state) override {
     if (!compressed_) return;
-    state.read("local.base", FloatView(base_));
+    state.read("local.base", base_.view());
     compressed_->load(state);
   }
 
  private:
   void average_moves(Worker& w) {
-    kernels::difference(w.params(), base_, moved_);
-    compressed_->mean(w.comm(), moved_, {w.t(), w.rng(Rng::Use::kRounding)});
-    kernels::add(moved_, base_);
-    copy(base_, w.params());
+    kernels::difference(w.params(), base_.view(), moved_.view());
+    compressed_->mean(w.comm(), moved_.view(), {w.t(), w.rng(Rng::Use::kRounding)});
+    kernels::add(moved_.view(), base_.view());
+    base_.give(w.params());
   }
 
   const std::int64_t period_;
   bool apart_ = false;  // whether replicas differ; the same on every rank
   std::optional<Compression> how_;
   std::optional<CompressedMean> compressed_;
-  std::vector<float> base_;   // the last average, equal on every rank
-  std::vector<float> moved_;  // x - base
+  Buffer base_;   // the last average, equal on every rank
+  Buffer moved_;  // x - base
 };
 
 }  // namespace

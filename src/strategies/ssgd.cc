@@ -64,12 +64,12 @@ class Ssgd final : public Strategy {
 
   void save(StateWriter& state) const override {
     if (!compressed_) return;
-    state.write("ssgd.last_lr", ConstFloatView(&last_lr_, 1));
+    state.write("ssgd.last_lr", std::span(&last_lr_, 1));
     compressed_->save(state);
   }
   void load(StateReader& state) override {
     if (!compressed_) return;
-    state.read("ssgd.last_lr", FloatView(&last_lr_, 1));
+    state.read("ssgd.last_lr", std::span(&last_lr_, 1));
     compressed_->load(state);
   }
 

@@ -3,11 +3,11 @@
 
 namespace tacit {
 
-EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
-    : worker_(worker), params_(worker.params().begin(), worker.params().end()) {
-  for (const FloatView b : worker.buffers()) buffers_.push_back({b.data(), {b.begin(), b.end()}});
+EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy) : worker_(worker) {
+  params_.assign(worker.params());
+  for (const FloatView b : worker.buffers()) buffers_.emplace_back(Kept{b, {}}).values.assign(b);
   const Seconds start = worker.process_.tasks().clock().now();
-  std::vector<float> point(params_.size());
+  Buffer point(worker.params());
   {
     struct Control {  // also where what follows throws
       explicit Control(bool& on) : on_(on) { on_ = true; }
@@ -16,20 +16,20 @@ EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
       Control& operator=(const Control&) = delete;
       bool& on_;
     } const control(worker.control_);
-    strategy.model(worker, point);
+    strategy.model(worker, point.view());
     worker.average_buffers();
   }
-  copy(point, worker.params());
+  point.give(worker.params());
   worker.evaluating_since_ = start;
 }
 
 EvaluationPoint::~EvaluationPoint() {
   worker_.evaluated_ = worker_.evaluated();
   worker_.evaluating_since_.reset();
-  copy(params_, worker_.params());
+  params_.give(worker_.params());
   const std::span<const FloatView> now = worker_.buffers();
   for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (now[i].data() == buffers_[i].place) copy(buffers_[i].values, now[i]);
+    if (now[i].is(buffers_[i].place)) buffers_[i].values.give(now[i]);
 }
 
 }  // namespace tacit

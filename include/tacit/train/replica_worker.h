@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tacit/core/buffer.h"
 #include "tacit/strategy/strategy.h"
 #include "tacit/strategy/worker.h"
 #include "tacit/world/world.h"
@@ -61,11 +62,11 @@ class EvaluationPoint {
 
  private:
   ReplicaWorker& worker_;
-  std::vector<float> params_;  // the training point
+  Buffer params_;  // the training point
   struct Kept {
-    const float*
+    FloatView
         place;  // to compare with alone: a buffer that was given other memory since then is left as it is
-    std::vector<float> values;
+    Buffer values;
   };
   std::vector<Kept> buffers_;
 };

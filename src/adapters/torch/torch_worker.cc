@@ -9,7 +9,7 @@
 namespace tacit::torch {
 
 void TorchWorker::apply(ConstFloatView g) {
-  if (g.data() != gradient().data()) copy(g, gradient());
+  if (!gradient().is(g)) copy(g, gradient());
   const TimeAccount::Computation computing(parts_.times);
   if (!put_off_) apply_gradient();
 }
