@@ -198,7 +198,9 @@ void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); 
 std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
-void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::spend_compute(int rank, std::int64_t step, double share) {
+  hub_->spend_compute(rank, step, share);
+}
 void SimFabric::grant_head_start(int rank, Seconds duration) { hub_->grant_head_start(rank, duration); }
 void SimFabric::pause(int rank) { hub_->pause(rank); }
 void SimFabric::resume(int rank) { hub_->resume(rank); }

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <sstream>
-#include <vector>
 
-#include "tacit/collectives/compressed_mean.h"
+#include "means/compressed_mean.h"
 #include "tacit/core/buffer.h"
 
 namespace tacit {
@@ -15,7 +14,7 @@ LinkTimes time_compression(Comm& comm, Clock& clock, const Compression& how, Mod
   Buffer own;
   own.assign(model.params());
   const FloatView x = own.view();
-  CompressedMean mean(how, model.tensors(), model.rows());
+  CompressedMean mean({how}, {x, model.tensors(), model.rows()}, comm);
   const auto timed = [&](const auto& exchange) {
     comm.barrier();
     const Seconds start = clock.now();

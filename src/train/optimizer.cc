@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -32,6 +33,8 @@ class State {
     return values_.view();
   }
 
+  FloatView values() { return values_.view(); }  // empty before the first use
+  void forget() { kernels::fill(0, values_.view()); }
   void save(std::string_view name, StateWriter& state) const { state.write(name, values_.view()); }
   void load(std::string_view name, StateReader& state) {
     values_.assign(state.floats(name));
@@ -54,6 +57,11 @@ class Sgd final : public Optimizer {
   }
   double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
   std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
+  std::vector<NamedView> state() override {
+    if (rule_.momentum == 0) return {};
+    return {{"momentum", velocity_.values()}};
+  }
+  void reset() override { velocity_.forget(); }
   void save(StateWriter& state) const override { velocity_.save("sgd.velocity", state); }
   void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }
 
@@ -78,6 +86,14 @@ class Adam final : public Optimizer {
   }
   std::unique_ptr<Optimizer> fresh() const override {
     return std::make_unique<Adam>(rule_, weight_decay_, decay_);
+  }
+  std::vector<NamedView> state() override {
+    return {{"first", first_.values()}, {"second", second_.values()}};
+  }
+  void reset() override {
+    steps_ = 0;
+    first_.forget();
+    second_.forget();
   }
   void save(StateWriter& state) const override {
     state.write("adam.steps", static_cast<std::uint64_t>(steps_));

@@ -1,11 +1,59 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/replica_worker.h"
 
+#include <string>
+
+#include "means/make_mean.h"
+#include "tacit/core/error.h"
+
 namespace tacit {
 
-EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy) : worker_(worker) {
+void ReplicaWorker::set_compress(const std::string& spec) {
+  compress_.reset();
+  if (!spec.empty()) compress_ = Compression::parse(spec);
+}
+
+std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
+  return tacit::make_mean(*this, options, compress_);
+}
+
+void ReplicaWorker::compute_again(std::optional<std::int64_t>) {
+  throw InvalidConfig(
+      "the strategy wants a gradient at another point or of other samples, and this training loop computes "
+      "one "
+      "gradient per step; use a strategy that needs no more");
+}
+
+void ReplicaWorker::gradient_at(ConstFloatView x) {
+  const TrainingPoint kept(*this);
+  if (!params().is(x)) copy(x, params());
+  compute_again(std::nullopt);
+  process_.spend_compute(t_);
+}
+
+void ReplicaWorker::gradient_of(std::int64_t piece) {
+  TACIT_CHECK(piece >= 0 && piece < pieces_, "there are " + std::to_string(pieces_) +
+                                                 " pieces (Strategy::pieces), and piece " +
+                                                 std::to_string(piece) + " was asked for");
+  compute_again(piece);
+  // Of a global batch, of which a usual gradient takes one share per rank.
+  process_.spend_compute(t_, static_cast<double>(size()) / pieces_);
+}
+
+TrainingPoint::TrainingPoint(ReplicaWorker& worker) : worker_(worker) {
   params_.assign(worker.params());
-  for (const FloatView b : worker.buffers()) buffers_.emplace_back(Kept{b, {}}).values.assign(b);
+  for (const FloatView b : worker.buffers()) buffers_.emplace_back(b);
+}
+
+TrainingPoint::~TrainingPoint() {
+  params_.give(worker_.params());
+  const std::span<const FloatView> now = worker_.buffers();
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (now[i].is(buffers_[i].place)) buffers_[i].values.give(now[i]);
+}
+
+EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)
+    : training_(worker), worker_(worker) {
   const Seconds start = worker.process_.tasks().clock().now();
   Buffer point(worker.params());
   {
@@ -26,10 +74,6 @@ EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy) : wo
 EvaluationPoint::~EvaluationPoint() {
   worker_.evaluated_ = worker_.evaluated();
   worker_.evaluating_since_.reset();
-  params_.give(worker_.params());
-  const std::span<const FloatView> now = worker_.buffers();
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (now[i].is(buffers_[i].place)) buffers_[i].values.give(now[i]);
 }
 
 }  // namespace tacit

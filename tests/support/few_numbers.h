@@ -128,7 +128,7 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     FewNumbers whole(me, spec);
     run(whole, 0, 4);
     StateWriter state;
-    whole.strategy->save(state);
+    whole.strategy->save(whole.worker, state);
     const Floats params(whole.worker.params().host().begin(), whole.worker.params().host().end());
     me.control().barrier();  // both second halves begin with all ranks together
     run(whole, 4, 9);
@@ -137,7 +137,7 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     FewNumbers resumed(me, spec);
     copy(params, resumed.worker.params());
     StateReader reader(state.bytes());
-    resumed.strategy->load(reader);
+    resumed.strategy->load(resumed.worker, reader);
     EXPECT_TRUE(reader.at_end());
     me.control().barrier();
     run(resumed, 4, 9);
