@@ -30,11 +30,11 @@ class CodedMean final : public Mean {
 
   void finish(Worker&) override {}
   void save(Worker&, StateWriter& state) override {
-    state.write("mean.last_lr", ConstFloatView(&last_lr_, 1));
+    state.write("mean.last_lr", std::span(&last_lr_, 1));
     core_.save(state);
   }
   void load(Worker&, StateReader& state) override {
-    state.read("mean.last_lr", FloatView(&last_lr_, 1));
+    state.read("mean.last_lr", std::span(&last_lr_, 1));
     core_.load(state);
   }
 
