@@ -86,7 +86,7 @@ class EndpointComm final : public Comm {
     Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
     TACIT_CHECK(with.rank() < with.size(), "a sum among ranks that this rank is not one of");
     if (x.size_bytes() <= kSmallBytes)
-      return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), 1.0F);
+      return recursive_doubling_all_reduce(with, x, scratch_.room(x.size(), x), 1.0F);
     if (with.size() > kMostDirectRanks) return halving_doubling_all_reduce(with, x, 1.0F);
     DirectPart whole(with, x);
     whole.begin_reduce();
@@ -196,7 +196,7 @@ class EndpointComm final : public Comm {
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
       case AllReduce::kRecursiveDoubling:
-        return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), factor);
+        return recursive_doubling_all_reduce(with, x, scratch_.room(x.size(), x), factor);
       case AllReduce::kHalvingDoubling:
         return halving_doubling_all_reduce(with, x, factor);
       case AllReduce::kRing:

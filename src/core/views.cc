@@ -9,7 +9,7 @@
 namespace tacit {
 namespace {
 
-struct Wire : FloatAccess {
+struct WireAccess : FloatAccess {
   static ConstFloatView phantom(const float* at, std::size_t n) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): what is viewed is const again
     return view(phantom_space(), {const_cast<float*>(at), n});
@@ -35,13 +35,13 @@ template class BasicFloatView<const float>;
 Bytes bytes_of(FloatView x) { return on_host(x) ? std::as_writable_bytes(x.host()) : x.space().wire(x); }
 
 ConstBytes bytes_of(ConstFloatView x) {
-  return on_host(x) ? std::as_bytes(x.host()) : ConstBytes(x.space().wire(Wire::writable(x)));
+  return on_host(x) ? std::as_bytes(x.host()) : ConstBytes(x.space().wire(WireAccess::writable(x)));
 }
 
 ConstFloatView floats_in(ConstBytes b) {
   const auto* const at = reinterpret_cast<const float*>(b.data());
   const std::size_t n = b.size() / sizeof(float);
-  return has_content(b) ? ConstFloatView(std::span(at, n)) : Wire::phantom(at, n);
+  return has_content(b) ? ConstFloatView(std::span(at, n)) : WireAccess::phantom(at, n);
 }
 
 void copy(ConstFloatView from, FloatView to) {

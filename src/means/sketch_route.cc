@@ -20,7 +20,7 @@ class SketchRoute final : public MeanRoute {
     for (std::size_t i = 0; i < pieces_.size(); ++i)
       sketches_[i]->begin(Rng(seed_, static_cast<int>(i), step.t, Rng::Use::kRounding));
     for (int round = 0; round < sketches_[0]->rounds(); ++round) {
-      const FloatView sums = room(round);
+      const FloatView sums = room(round, result);
       each_sketch(round, sums, [&](LinearSketch& s, Slice at, FloatView own) {
         s.sketch(round, part(memory.pending(), at), own);
       });
@@ -50,11 +50,10 @@ class SketchRoute final : public MeanRoute {
     comm.broadcast(std::as_writable_bytes(std::span(&seed_, 1)), 0);
   }
   // For the sketches of one round.
-  FloatView room(int round) {
+  FloatView room(int round, ConstFloatView x) {
     std::size_t floats = 0;
     for (const auto& sketch : sketches_) floats += sketch->floats(round);
-    if (sums_.size() < floats) sums_.resize(floats);
-    return FloatView(sums_).first(floats);
+    return sums_.room(floats, x);
   }
   template <class F>
   void each_sketch(int round, FloatView sums, const F& f) {
@@ -70,7 +69,7 @@ class SketchRoute final : public MeanRoute {
   const std::vector<Slice> pieces_;
   std::vector<std::unique_ptr<LinearSketch>> sketches_;  // one per piece
   std::uint64_t seed_ = 0;                               // rank 0's; 0: not known yet
-  std::vector<float> sums_;
+  Buffer sums_;
 };
 
 }  // namespace

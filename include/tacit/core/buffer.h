@@ -21,11 +21,11 @@ class Buffer {
   }
   void take(ConstFloatView x) { copy(x, own_.view()); }
   void give(FloatView out) const { copy(own_.view(), out); }
-  // For work that is over before the next call: a view as long as x, the content unspecified. It keeps the memory of
-  // the longest x, because allocating it each time would cost a small exchange a tenth of its time.
-  FloatView room_for(ConstFloatView x) {
-    if (own_.view().size() < x.size() || !own_.view().beside(x)) match(x);
-    return own_.view().first(x.size());
+  // For work that is over before the next call: so many floats in the space of x, the content unspecified. It keeps the
+  // memory of the most that were asked for: allocating it each time would cost a small all-reduce a tenth of its time.
+  FloatView room(std::size_t floats, ConstFloatView x) {
+    if (own_.view().size() < floats || !own_.view().beside(x)) own_ = x.space().allocate(floats);
+    return own_.view().first(floats);
   }
   friend void swap(Buffer& a, Buffer& b) noexcept { std::swap(a.own_, b.own_); }
   FloatView view() { return own_.view(); }

@@ -261,8 +261,8 @@ TEST(Buffer, KeepsItsMemoryWhereWhatItHoldsStaysAsLong) {
   const FloatView before = buffer.view();
   buffer.assign(x);
   EXPECT_TRUE(buffer.view().is(before));
-  EXPECT_TRUE(buffer.room_for(ConstFloatView(x).first(2)).is(before.first(2)));
-  EXPECT_EQ(buffer.room_for(counted(9)).size(), 9U);
+  EXPECT_TRUE(buffer.room(2, x).is(before.first(2)));
+  EXPECT_EQ(buffer.room(9, x).size(), 9U);
 }
 
 TEST(State, OfVectorsElsewhereIsStagedOnTheHost) {
