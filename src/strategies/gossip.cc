@@ -140,7 +140,7 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 
 StrategyInfo gossip_info() {
   StrategyInfo info{"gossip", "gossiping SGD: weights averaged with one peer at a time, without waiting",
-                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make};
+                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make, Sends::kWeights};
   info.asynchronous = info.survives = true;
   return info;
 }

@@ -126,7 +126,7 @@ StrategyInfo wagma_info() {
                 .manner = read_manner(options)};
             return std::make_unique<Wagma>(o);
           },
-          Sends::kNotCompressed,
+          Sends::kWeights,
           /*asynchronous=*/true,
           /*survives=*/true};
 }

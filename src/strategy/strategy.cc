@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/strategy/strategy.h"
 
-#include "tacit/core/error.h"
-
 namespace tacit {
 
-void Strategy::compress(const Compression&) { throw Bug("a strategy that does not compress was asked to"); }
+std::string Strategy::why_not(const Compression&) const { return ""; }
 
 int Strategy::pieces(int /*ranks*/) const { return 0; }
 

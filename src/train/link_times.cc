@@ -5,7 +5,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tacit/collectives/compressed_mean.h"
+#include "means/compressed_mean.h"
 
 namespace tacit {
 
@@ -13,7 +13,7 @@ LinkTimes time_compression(Comm& comm, Clock& clock, const Compression& how, Mod
   constexpr int kTurns = 3;
   const FloatView params = model.params();
   std::vector<float> x(params.begin(), params.end());
-  CompressedMean mean(how, model.tensors(), model.rows());
+  CompressedMean mean({how}, {params, model.tensors(), model.rows()}, comm);
   const auto timed = [&](const auto& exchange) {
     comm.barrier();
     const Seconds start = clock.now();

@@ -3,9 +3,19 @@
 
 #include <string>
 
+#include "means/make_mean.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
+
+void ReplicaWorker::set_compress(const std::string& spec) {
+  compress_.reset();
+  if (!spec.empty()) compress_ = Compression::parse(spec);
+}
+
+std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
+  return tacit::make_mean(*this, options, compress_);
+}
 
 void ReplicaWorker::compute_again(std::optional<std::int64_t>) {
   throw InvalidConfig(

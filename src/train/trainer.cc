@@ -45,6 +45,7 @@ class RankTrainer {
         plan_(job.options.evaluate_every, job.options.target) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
+    worker_.set_compress(options_.compress);
     worker_.set_pieces(strategy_->pieces(me.size()));
   }
 

@@ -207,11 +207,11 @@ TEST(DcS3gd, ResumesBitForBit) {
 }
 
 TEST(DcS3gd, ADamagedStateIsRefused) {
-  with_replicas({.strategy = "dc_s3gd", .ranks = 1}, [](Replica&, Strategy& s) {
+  with_replicas({.strategy = "dc_s3gd", .ranks = 1}, [](Replica& r, Strategy& s) {
     StateWriter state;
     state.write("dc_s3gd.sent", std::uint64_t{7});
     StateReader reader(state.bytes());
-    EXPECT_NE(refusal([&] { s.load(reader); }).find("dc_s3gd.sent"), std::string::npos);
+    EXPECT_NE(refusal([&] { s.load(r, reader); }).find("dc_s3gd.sent"), std::string::npos);
   });
 }
 

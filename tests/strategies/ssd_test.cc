@@ -219,7 +219,7 @@ TEST(Ssd, EvaluatesOnTheServersWithoutBeingChargedForIt) {
     take_steps(replica, s, 0, 3);
     const std::vector<float> mine = weights_of(replica);
     StateWriter state;
-    s.save(state);  // waits for what is under way
+    s.save(replica, state);  // waits for what is under way
     replica.comm().barrier();
     std::vector<float> model(c.parameters);
     {

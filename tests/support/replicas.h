@@ -92,6 +92,7 @@ inline void with_replicas(const ReplicaCase& c, const Body& body) {
   World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
   world.run([&](Process& me) {
     Replica replica(me, c);
+    replica.set_compress(c.compress);
     const auto strategy = make_strategy(builtin_strategies(), c.strategy, c.ranks, c.compress);
     strategy->start(replica);
     body(replica, *strategy);

@@ -2,6 +2,8 @@
 // An algorithm that keeps replicas together. One file in src/strategies/.
 #pragma once
 
+#include <string>
+
 #include "tacit/compress/compression.h"
 #include "tacit/strategy/worker.h"
 
@@ -15,8 +17,9 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // What it exchanges travels compressed. Called before start, where why_not() in registry.h has no objection.
-  virtual void compress(const Compression& how);
+  // Why its options do not go with the run's compressor; empty where they do. What options do not change is in why_not()
+  // of registry.h.
+  virtual std::string why_not(const Compression& how) const;
 
   // How many pieces of equal size every global batch is cut into, for algorithms that choose what a rank computes. The
   // loop then computes no gradient of its own, and step() asks for those it wants with Worker::gradient_of. 0: the loop's

@@ -11,6 +11,7 @@
 #include "tacit/core/rng.h"
 #include "tacit/core/tasks.h"
 #include "tacit/core/views.h"
+#include "tacit/strategy/mean.h"
 #include "tacit/strategy/optimizer.h"
 
 namespace tacit {
@@ -51,6 +52,8 @@ class Worker {
   // The first dimension of each tensor, for rules that see matrices; empty where nobody knows.
   virtual std::span<const std::size_t> rows() const { return {}; }
   virtual Comm& comm() = 0;
+  // A mean over ranks of vectors like params(), in the form that the run wants. Collective, in Strategy::start.
+  virtual std::unique_ptr<Mean> make_mean(const MeanOptions& options) = 0;
   virtual Tasks& tasks() = 0;
   virtual Rng rng(Rng::Use use) const = 0;  // at (seed, rank, t)
 };

@@ -6,6 +6,8 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tacit/core/buffer.h"
 #include "tacit/strategy/strategy.h"
@@ -25,6 +27,7 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
+  std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
 
   void gradient_at(ConstFloatView x) final;
   void gradient_of(std::int64_t piece) final;
@@ -33,6 +36,8 @@ class ReplicaWorker : public Worker {
   virtual std::span<const FloatView> buffers() = 0;
 
   void set_t(std::int64_t t) { t_ = t; }
+  // What means compress with (`topk:ratio=0.01,ef`; empty: nothing), from whoever made the strategy, before it starts.
+  void set_compress(const std::string& spec);
   // Strategy::pieces, from whoever made the strategy.
   void set_pieces(int pieces) { pieces_ = pieces; }
   int pieces() const { return pieces_; }
@@ -56,6 +61,7 @@ class ReplicaWorker : public Worker {
   Process& process_;
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
+  std::optional<Compression> compress_;
   int pieces_ = 0;
   std::optional<Seconds> evaluating_since_;
   Seconds evaluated_{0};

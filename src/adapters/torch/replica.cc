@@ -71,6 +71,7 @@ Replica::Replica(Process& process, const Given& given)
   agree(process.control(), settings_of(module_, optimizer_, strategy_text_, options_));
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
+  worker_.set_compress(inner_.compress());
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
   if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") &&
