@@ -1,71 +1,20 @@
 // SPDX-License-Identifier: MIT
-// What every registered strategy must do, in every world: with its default options, as its example has it, and
-// compressed where it takes a compressor. A new strategy is here by being registered.
+// What every registered strategy must do, in every world and form (strategy_forms.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <map>
 
+#include "conformance/strategy_forms.h"
 #include "support/replicas.h"
-#include "support/strategy_worlds.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 
 namespace tacit::test {
 namespace {
-
-constexpr int kRankCounts[] = {1, 2, 3, 4, 5, 8};
-constexpr const char* kCompressor = "topk:ratio=0.25,ef,min=0";
-
-struct StrategyForm {
-  std::string strategy;
-  std::string compress;
-
-  const StrategyInfo& info() const { return builtin_strategies().find(strategy); }
-  // An example may want more ranks than there are.
-  bool fits(int ranks) const {
-    try {
-      make_strategy(builtin_strategies(), strategy, ranks, compress);
-      return true;
-    } catch (const InvalidConfig&) {
-      return false;
-    }
-  }
-};
-
-std::vector<StrategyForm> all_forms() {
-  std::vector<StrategyForm> all;
-  for (const StrategyInfo& info : builtin_strategies().all()) {
-    all.push_back({info.name, ""});
-    if (info.example != info.name) all.push_back({info.example, ""});
-    if (why_not(info, Compression::parse(kCompressor)).empty()) all.push_back({info.name, kCompressor});
-  }
-  return all;
-}
-
-struct FormInWorld {
-  StrategyForm form;
-  std::string world;
-};
-
-std::vector<FormInWorld> everywhere() {
-  std::vector<FormInWorld> all;
-  for (const StrategyForm& form : all_forms())
-    for (const StrategyWorld& world : strategy_worlds()) all.push_back({form, world.name});
-  return all;
-}
-
-std::string test_name(const ::testing::TestParamInfo<FormInWorld>& each) {
-  std::string name = each.param.form.strategy + (each.param.form.compress.empty() ? "" : "_compressed") +
-                     "_on_" + each.param.world;
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
 
 // What a rank has at certain moments, by name and to the bit.
 using Notes = std::map<std::string, std::string>;
@@ -89,13 +38,16 @@ class RankRun {
         replica_(me, how),
         strategy_(make_strategy(builtin_strategies(), how.strategy, me.size(), how.compress)) {
     notes_["first"] = bits_of(replica_.params());
+    replica_.set_pieces(strategy_->pieces(me.size()));
     strategy_->start(replica_);
   }
   void take_steps(std::int64_t from, std::int64_t to) {
     for (std::int64_t t = from; t < to; ++t) {
       replica_.set_t(t);
-      replica_.compute();
-      me_.spend_compute(t);
+      if (replica_.pieces() == 0) {
+        replica_.compute();
+        me_.spend_compute(t);
+      }
       strategy_->step(replica_);
     }
   }
@@ -176,24 +128,14 @@ std::vector<float> floats_of(const std::string& bits) {
   return values;
 }
 
-class EveryStrategy : public ::testing::TestWithParam<FormInWorld> {
+class EveryStrategy : public StrategyInWorld {
  protected:
-  void SetUp() override {
-    if (!world().built()) GTEST_SKIP() << "built without it";
-  }
-  const StrategyForm& form() const { return GetParam().form; }
-  const StrategyWorld& world() const { return strategy_world(GetParam().world); }
-  // Whether the same seed gives the same bits here.
-  bool deterministic() const { return world().virtual_time || !form().info().asynchronous; }
   ReplicaCase replicas(int ranks) const {
     return {.strategy = form().strategy,
             .ranks = ranks,
             .steps = kLast,
             .optimizer = "sgd:momentum=0.5",
             .compress = form().compress};
-  }
-  void open(int ranks, const std::function<void(const OpenWorld&)>& test) const {
-    if (form().fits(ranks)) world().open(ranks, test);
   }
 };
 
@@ -211,7 +153,9 @@ TEST_P(EveryStrategy, EndsWithEqualWeightsAndResumesToTheBit) {
         EXPECT_EQ(rank["afterwards"], rank["whole"]) << "the model after finish() is params()";
         EXPECT_EQ(rank["sent afterwards"], rank["sent"]) << "after finish() nothing is exchanged";
         EXPECT_EQ(rank["state left"], "nothing");
-        if (deterministic()) EXPECT_EQ(rank["resumed"], rank["whole"]) << ranks << " ranks";
+        if (deterministic()) {
+          EXPECT_EQ(rank["resumed"], rank["whole"]) << ranks << " ranks";
+        }
       }
     });
 }
@@ -291,108 +235,13 @@ TEST_P(EveryStrategy, SendsTheSameBytesInEveryWorld) {
             notes["sent"] = run.sent();
           }));
         });
-    if (!both.empty()) EXPECT_EQ(both[0], both[1]) << ranks << " ranks";
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(everywhere()), test_name);
-
-// Whole runs of the trainer, with the default options.
-class EveryTrainedStrategy : public EveryStrategy {};
-
-std::vector<FormInWorld> defaults_everywhere() {
-  std::vector<FormInWorld> all;
-  for (const std::string& name : builtin_strategies().names())
-    for (const StrategyWorld& world : strategy_worlds()) all.push_back({{name, ""}, world.name});
-  return all;
-}
-
-TEST_P(EveryTrainedStrategy, LowersTheLossAndEndsWithEqualFiniteWeights) {
-  for (const int ranks : kRankCounts)
-    open(ranks, [&](const OpenWorld& world) {
-      const TrainCase c{.strategy = form().strategy, .ranks = ranks, .steps = 40, .global_batch = 120};
-      const Trained run = train_by(world.run, c);
-      ASSERT_TRUE(run.summary.loss && run.summary.accuracy);
-      EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << ranks << " ranks";
-      EXPECT_GT(*run.summary.accuracy, 0.8) << ranks << " ranks";
-      if (ranks == 1) EXPECT_EQ(run.summary.bytes_wire, 0U);
-      for (const auto& params : run.params) {
-        EXPECT_EQ(params, run.params[0]) << ranks << " ranks";
-        for (const float v : params) ASSERT_TRUE(std::isfinite(v));
-      }
-    });
-}
-
-TEST_P(EveryTrainedStrategy, GivesOtherBitsForAnotherSeed) {
-  if (!deterministic()) GTEST_SKIP() << "it depends on who is faster, outside of virtual time";
-  const auto run = [&](std::uint64_t seed) {
-    return from_child([&] {
-      std::string hash;
-      open(4, [&](const OpenWorld& world) {
-        TrainCase c{.strategy = form().strategy, .ranks = 4, .steps = 20};
-        c.seed = seed;
-        hash = train_by(world.run, c).summary.weights_hash;
-      });
-      return hash;
-    });
-  };
-  const std::string once = run(1);
-  EXPECT_EQ(once.size(), 16U);
-  EXPECT_EQ(once, run(1));
-  EXPECT_NE(once, run(2));
-}
-
-// A rank whose third gradient fails.
-TEST_P(EveryTrainedStrategy, AFailingRankEndsTheRunWithItsOwnError) {
-  if (GetParam().world != "threads") GTEST_SKIP() << "losses have tests of their own in each world";
-  NoObserver observer;
-  TrainOptions options;
-  options.strategy = form().strategy;
-  options.batch = 10;
-  options.steps = 40;
-  std::vector<RankReport> reports(4);
-  open(4, [&](const OpenWorld& world) {
-    EXPECT_THROW(world.run([&](Process& me) {
-      int asked = 0;
-      const TrainJob job{test_data(),
-                         builtin_strategies(),
-                         [&] { return make_model(builtin_models(), "mlp:hidden=9", test_context(1)); },
-                         options,
-                         observer,
-                         [&] {
-                           if (me.rank() == 2 && ++asked == 3) throw Diverged(2, 2, "on purpose");
-                           return false;
-                         }};
-      train_rank(me, job, reports[static_cast<std::size_t>(me.rank())]);
-    }),
-                 Diverged);
-  });
-  EXPECT_EQ(reports[2].steps, 2);
-}
-
-INSTANTIATE_TEST_SUITE_P(All, EveryTrainedStrategy, ::testing::ValuesIn(defaults_everywhere()), test_name);
-
-TEST(StrategyRegistry, EveryStrategyRefusesAnUnknownOptionByName) {
-  for (const std::string& name : builtin_strategies().names()) try {
-      make_strategy(builtin_strategies(), name + ":no_such_option=1", 4);
-      FAIL() << "accepted";
-    } catch (const InvalidConfig& error) {
-      EXPECT_NE(std::string(error.what()).find("no_such_option"), std::string::npos) << error.what();
+    if (!both.empty()) {
+      EXPECT_EQ(both[0], both[1]) << ranks << " ranks";
     }
-}
-
-TEST(StrategyRegistry, NamesTheNearestStrategyForAnUnknownOne) {
-  try {
-    make_strategy(builtin_strategies(), "sgsd", 4);
-    FAIL() << "accepted";
-  } catch (const InvalidConfig& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'ssgd'?"), std::string::npos) << error.what();
   }
 }
 
-TEST(StrategyRegistry, EveryExampleFitsEightRanks) {
-  for (const StrategyForm& form : all_forms()) EXPECT_TRUE(form.fits(8)) << form.strategy;
-}
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(everywhere(all_forms())), test_name);
 
 }  // namespace
 }  // namespace tacit::test
