@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "compress/clear.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -86,7 +85,7 @@ void CompressedMean::mean(Comm& comm, FloatView x, const Step& step) {
   spend_copies(comm, kCopiesOfMemory + (speak ? how_.maker.effort.encode : 0), result.size());
   if (!small_.view().empty()) comm.mean(small_.view());
   if (!result.empty()) {
-    clear(result);
+    kernels::fill(0, result);
     route_->mean(comm, step, speak, memory_, result);
   }
   momentum_.commit();
