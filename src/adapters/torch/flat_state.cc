@@ -67,9 +67,9 @@ std::vector<NamedView> FlatState::state() {
       there.copy_(now);
       moments[m].set(*found->second, there);
     }
-    views.push_back({moments[m].name, flat.defined()
-                                          ? FloatView(flat.data_ptr<float>(), flat_.params().size())
-                                          : FloatView()});
+    views.push_back(
+        {moments[m].name,
+         flat.defined() ? FloatView(std::span(flat.data_ptr<float>(), flat_.params().size())) : FloatView()});
   }
   return views;
 }

@@ -17,7 +17,7 @@ float TorchWorker::lr(std::int64_t t) const {
 void TorchWorker::apply(ConstFloatView g, FloatView x) {
   if (!gradient().is(g)) copy(g, gradient());
   const TimeAccount::Computation computing(parts_.times);
-  const bool elsewhere = x.data() != params().data();
+  const bool elsewhere = !params().is(x);
   if (put_off_) {
     TACIT_CHECK(!elsewhere,
                 "a strategy whose step ends with apply() was to move another point than params()");
