@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/strategy/registry.h"
 
+#include "strategy/braking.h"
+
 namespace tacit {
 
 namespace {
@@ -59,10 +61,16 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
   throw Bug("a strategy that sends nothing known");
 }
 
+std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, OptionReader& options, int ranks) {
+  auto strategy = info.make(options, ranks);
+  const double rho = info.applies ? read_braking(options) : 0;
+  return rho > 0 ? with_braking(std::move(strategy), rho) : std::move(strategy);
+}
+
 std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec, int ranks,
                                         std::string_view compress) {
   return known.make(spec, [&](const StrategyInfo& info, OptionReader& options) {
-    auto strategy = info.make(options, ranks);
+    auto strategy = make_strategy(info, options, ranks);
     if (compress.empty()) return strategy;
     const Compression how = Compression::parse(compress);
     if (const std::string reason = why_not(info, how); !reason.empty())

@@ -23,8 +23,8 @@ class OptimizerState {
  public:
   virtual ~OptimizerState() = default;
   // One vector per name, as long as the parameters: `momentum` of an SGD that has one, `first` and `second` of Adam.
-  // Before the first step they are empty, which stands for zeros. None where the optimiser keeps none, or of a kind that
-  // nobody knows. The views hold until the next step.
+  // Before the first step they are empty, which stands for zeros. None where the optimiser keeps none, or is of a kind
+  // that nobody knows. The views hold until the next step.
   virtual std::vector<NamedView> state() = 0;
   // Forgets all of it: the next step is a first one.
   virtual void reset() = 0;

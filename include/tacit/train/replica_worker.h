@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -84,7 +83,7 @@ class TrainingPoint {
     const ConstFloatView place;  // a buffer that was given other memory since then is left as it is
     Buffer values;
   };
-  std::deque<Kept> buffers_;  // nothing here can move
+  std::vector<Kept> buffers_;
 };
 
 // The strategy's model() and averaged buffers in place of the training point, for as long as it lives. Its
