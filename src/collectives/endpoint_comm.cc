@@ -10,6 +10,7 @@
 #include "collectives/agent.h"
 #include "collectives/algorithms.h"
 #include "collectives/background.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -84,7 +85,8 @@ class EndpointComm final : public Comm {
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
     TACIT_CHECK(with.rank() < with.size(), "a sum among ranks that this rank is not one of");
-    if (x.size_bytes() <= kSmallBytes) return recursive_doubling_all_reduce(with, x, scratch(x.size()), 1.0F);
+    if (x.size_bytes() <= kSmallBytes)
+      return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), 1.0F);
     if (with.size() > kMostDirectRanks) return halving_doubling_all_reduce(with, x, 1.0F);
     DirectPart whole(with, x);
     whole.begin_reduce();
@@ -161,12 +163,6 @@ class EndpointComm final : public Comm {
   bool few_ranks() const { return size() <= kMostDirectRanks; }
   Exchange next(Channel channel) { return {endpoint_, channel, lane_, count_++}; }
 
-  // Memory kept between calls: allocating it would cost a small all-reduce a tenth of its time.
-  FloatView scratch(std::size_t count) {
-    if (scratch_.size() < count) scratch_.resize(count);
-    return FloatView(scratch_).first(count);
-  }
-
   // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping,
   // so that the network always has something to carry (bench/link_usage).
   void direct_all_reduce(FloatView x, float factor) {
@@ -200,7 +196,7 @@ class EndpointComm final : public Comm {
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
       case AllReduce::kRecursiveDoubling:
-        return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
+        return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), factor);
       case AllReduce::kHalvingDoubling:
         return halving_doubling_all_reduce(with, x, factor);
       case AllReduce::kRing:
@@ -216,7 +212,7 @@ class EndpointComm final : public Comm {
   const Tag::Lane lane_;
   const AllReduce algorithm_;
   std::uint32_t count_ = 0;  // collectives so far: their number in the tags
-  std::vector<float> scratch_;
+  Buffer scratch_;
   const std::shared_ptr<Services> served_ = std::make_shared<Services>();
   Caller caller_;
   std::unique_ptr<Comm> behind_;            // used by the background task alone

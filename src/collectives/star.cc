@@ -17,7 +17,7 @@ constexpr std::uint32_t kAsk = 0xFF000000;
 constexpr std::uint32_t kResult = 0xFF000001;
 
 FloatView floats(std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  return std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
 }
 
 }  // namespace

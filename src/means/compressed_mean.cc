@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compress/clear.h"
+#include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
 
 namespace tacit {
@@ -75,7 +75,7 @@ void CompressedMean::mean(Comm& comm, FloatView x, const Step& step) {
   spend_copies(comm, kCopiesOfMemory + (speak ? how_.maker.effort.encode : 0), result.size());
   if (!own_.small().empty()) comm.mean(own_.small());
   if (!result.empty()) {
-    clear(result);
+    kernels::fill(0, result);
     route_->mean(comm, step, speak, own_.memory(), result);
   }
   own_.commit();

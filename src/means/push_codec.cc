@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "compress/clear.h"
 #include "means/contribution.h"
 #include "means/last_rate.h"
 #include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
 
 namespace tacit {
 namespace {
@@ -81,7 +81,7 @@ class DecodingRule final : public ShardRule {
         clock_(clock) {}
 
   void receive(int from, std::int64_t step, ConstBytes message) override {
-    clear(packed_.view());
+    kernels::fill(0, packed_.view());
     MessageReader reader(message, from);
     std::size_t at = 0;
     const auto next = [&](std::size_t count) { return part(packed_.view(), {std::exchange(at, at + count), count}); };

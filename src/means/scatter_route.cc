@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "compress/clear.h"
 #include "means/mean_route.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
@@ -49,7 +48,7 @@ class ScatterRoute final : public MeanRoute {
  private:
   // memory: what this rank has to say, or nothing. Afterwards average_ is what came to this owner.
   void say_up(Comm& comm, const std::optional<Speakers>& who, Feedback* memory, Rng& rng) {
-    clear(average_.view());
+    kernels::fill(0, average_.view());
     out_.assign(ranks_, {});
     for (std::size_t r = 0; memory != nullptr && r < ranks_; ++r) {
       plan_.up.write(messages_[r], r, memory->pending(), draws(rng));

@@ -8,7 +8,6 @@
 
 #include "sim/hub.h"
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
 #include "transport/sent.h"
 
 namespace tacit {
@@ -104,8 +103,7 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
   void accept(std::shared_ptr<Message> message) override {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (!want_.borrow && length_ <= want_.into.size() && !Phantom::holds(message_->data.data()))
-      copy<std::byte>(message_->data, want_.into.first(length_));
+    if (!want_.borrow && length_ <= want_.into.size()) copy(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
 

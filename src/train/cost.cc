@@ -53,7 +53,7 @@ std::span<const NamedSize> named_sizes() {
 }
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
-  TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
+  TACIT_CHECK(job.options.compress.empty(), "there is no content to compress");
   Clock& clock = me.tasks().clock();
   report.rank = me.rank();
   CostWorker worker(me, job);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/text.h"
@@ -18,24 +19,30 @@ constexpr double kMaxDecay = 10;
 // One number per parameter that outlives a step; zero at first. The first use decides the size.
 class State {
  public:
-  FloatView of(std::size_t n) {
-    if (!sized_) values_.assign(n, 0.0F);
+  FloatView of(ConstFloatView params) {
+    if (!sized_) values_ = Buffer(params);
     sized_ = true;
-    TACIT_CHECK(values_.size() == n,
-                "an optimiser of " + std::to_string(values_.size()) + " parameters got " + std::to_string(n));
-    return values_;
+    const std::size_t n = values_.view().size();
+    TACIT_CHECK(n == params.size(),
+                "an optimiser of " + std::to_string(n) + " parameters got " + std::to_string(params.size()));
+    if (!values_.view().beside(params)) {  // loaded before anybody knew where they belong
+      Buffer moved(params);
+      moved.take(values_.view());
+      swap(values_, moved);
+    }
+    return values_.view();
   }
 
-  FloatView values() { return values_; }  // empty before the first use
-  void forget() { std::fill(values_.begin(), values_.end(), 0.0F); }
-  void save(std::string_view name, StateWriter& state) const { state.write(name, ConstFloatView(values_)); }
+  FloatView values() { return values_.view(); }  // empty before the first use
+  void forget() { kernels::fill(0, values_.view()); }
+  void save(std::string_view name, StateWriter& state) const { state.write(name, values_.view()); }
   void load(std::string_view name, StateReader& state) {
-    values_ = state.floats(name);
-    sized_ = !values_.empty();
+    values_.assign(state.floats(name));
+    sized_ = !values_.view().empty();
   }
 
  private:
-  std::vector<float> values_;
+  Buffer values_;
   bool sized_ = false;
 };
 
@@ -45,7 +52,7 @@ class Sgd final : public Optimizer {
 
   void step(ConstFloatView gradient, float lr, FloatView params) override {
     rule_.lr = lr;
-    const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params.size());
+    const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params);
     kernels::sgd_step(rule_, gradient, velocity, params);
   }
   double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
@@ -80,8 +87,8 @@ class Adam final : public Optimizer {
       : rule_(rule), weight_decay_(weight_decay), decay_(decay) {}
 
   void step(ConstFloatView gradient, float lr, FloatView params) override {
-    const FloatView first = first_.of(params.size());
-    const FloatView second = second_.of(params.size());
+    const FloatView first = first_.of(params);
+    const FloatView second = second_.of(params);
     correct(lr);
     kernels::adam_step(rule_, gradient, first, second, params);
   }

@@ -41,7 +41,7 @@ void ReplicaWorker::compute_again(std::optional<std::int64_t>) {
 
 void ReplicaWorker::gradient_at(ConstFloatView x) {
   const TrainingPoint kept(*this);
-  if (x.data() != params().data()) copy(x, params());
+  if (!params().is(x)) copy(x, params());
   compute_again(std::nullopt);
   process_.spend_compute(t_);
 }
@@ -64,7 +64,7 @@ TrainingPoint::~TrainingPoint() {
   params_.give(worker_.params());
   const std::span<const FloatView> now = worker_.buffers();
   for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (now[i].data() == buffers_[i].place.data()) buffers_[i].values.give(now[i]);
+    if (now[i].is(buffers_[i].place)) buffers_[i].values.give(now[i]);
 }
 
 EvaluationPoint::EvaluationPoint(ReplicaWorker& worker, Strategy& strategy)

@@ -109,7 +109,9 @@ inline void take_steps(Replica& replica, Strategy& strategy, std::int64_t from, 
 
 using Weights = std::vector<std::vector<float>>;  // by rank
 
-inline std::vector<float> weights_of(Replica& r) { return {r.params().begin(), r.params().end()}; }
+inline std::vector<float> weights_of(Replica& r) {
+  return {r.params().host().begin(), r.params().host().end()};
+}
 
 // The weights of every rank after a whole run.
 inline Weights run_replicas(const ReplicaCase& c) {

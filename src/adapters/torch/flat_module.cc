@@ -14,7 +14,9 @@ namespace {
 
 using ::torch::Tensor;
 
-FloatView view_of(const Tensor& t) { return {t.data_ptr<float>(), static_cast<std::size_t>(t.numel())}; }
+FloatView view_of(const Tensor& t) {
+  return std::span(t.data_ptr<float>(), static_cast<std::size_t>(t.numel()));
+}
 
 std::string text(at::IntArrayRef sizes) {
   std::ostringstream out;

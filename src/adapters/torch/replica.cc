@@ -36,7 +36,7 @@ std::uint64_t hash_of(ConstFloatView x) { return hash_bytes(bytes_of(x)); }
 
 // 0 where there is none.
 std::uint64_t gradient_hash(ConstFloatView g) {
-  const bool zero = std::all_of(g.begin(), g.end(), [](float x) { return x == 0; });
+  const bool zero = kernels::max_abs(g) == 0;
   return zero ? 0 : std::max<std::uint64_t>(1, hash_of(g));
 }
 
@@ -177,7 +177,7 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
 void Replica::weigh(Samples samples, const RollCall& all) {
   if (!samples) return;
   const FloatView g = flat_.gradient();
-  if (*samples == 0) return std::fill(g.begin(), g.end(), 0.0F);
+  if (*samples == 0) return kernels::fill(0, g);
   const double share = static_cast<double>(*samples) / static_cast<double>(all.samples());
   kernels::scale(static_cast<float>(share * all.active()), g);
 }

@@ -14,7 +14,7 @@ float TorchWorker::lr(std::int64_t t) const {
 }
 
 void TorchWorker::apply(ConstFloatView g, FloatView x) {
-  if (g.data() != gradient().data()) copy(g, gradient());
+  if (!gradient().is(g)) copy(g, gradient());
   const TimeAccount::Computation computing(parts_.times);
   const bool elsewhere = x.data() != params().data();
   if (put_off_) {
