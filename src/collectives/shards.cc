@@ -57,7 +57,7 @@ class Shards::Keeper {
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
     if (call.method == kPush) {
       finish_replies();  // a push may change what they are read from
-      rule_->push(call.from, call.step, floats_in(call.body));
+      rule_->receive(call.from, call.step, call.body);
       clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
     } else {
       TACIT_CHECK((call.method == kPull || call.method == kVisit) && answer,
@@ -101,10 +101,8 @@ void Shards::check_fit(int servers, int ranks) {
 Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule) : comm_(comm) {
   const int ranks = comm.size();
   check_fit(servers, ranks);
-  for (int s = 0; s < servers; ++s) {
-    const Slice part = chunk(count, servers, s);
-    if (part.count == 0) continue;  // fewer parameters than servers
-    places_.push_back({s * ranks / servers, part});
+  for (const Slice& part : parts(count, servers)) {
+    places_.push_back({static_cast<int>(places_.size()) * ranks / servers, part, places_.size()});
     if (places_.back().rank == comm.rank()) keeper_ = std::make_unique<Keeper>(comm, rule(part));
   }
   round_ = places_;
@@ -113,10 +111,23 @@ Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker&
 
 Shards::~Shards() = default;
 
+std::vector<Slice> Shards::parts(std::size_t count, int servers) {
+  std::vector<Slice> all;
+  for (int s = 0; s < servers; ++s)
+    if (const Slice part = chunk(count, servers, s); part.count > 0) all.push_back(part);
+  return all;
+}
+
 void Shards::push(std::int64_t step, ConstFloatView x) const {
+  std::vector<ConstBytes> messages;
+  for (const Place& p : places_) messages.push_back(bytes_of(part(x, p.part)));
+  push(step, messages);
+}
+
+void Shards::push(std::int64_t step, std::span<const ConstBytes> messages) const {
   std::vector<Addressed> pushes;
   for (const Place& p : round_)
-    pushes.push_back({p.rank, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))}});
+    pushes.push_back({p.rank, {comm_.rank(), kPush, step, messages[p.shard]}});
   comm_.post_all(kService, pushes);
 }
 

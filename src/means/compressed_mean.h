@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "means/contribution.h"
 #include "means/mean_route.h"
-#include "tacit/compress/momentum.h"
 
 namespace tacit {
 
@@ -46,25 +46,18 @@ class CompressedMean {
   void mean(Comm& comm, FloatView x, const Step& step);
 
   // What this rank has not sent yet, in the order of the tensors that are compressed; empty without memory.
-  ConstFloatView residual() const { return memory_.residual(); }
+  ConstFloatView residual() const { return own_.memory().residual(); }
   void save(StateWriter& state) const;
   void load(StateReader& state);
 
  private:
   std::unique_ptr<MeanRoute> make_route(const MeanCodec& codec, const TensorVector& x,
                                         const Comm& comm) const;
-  void take(int rank, ConstFloatView x, const Step& step);
-  bool take_large(ConstFloatView x, Slice at, float rescale);
-  Slice behind_large(Slice small) const { return {split_.large_values() + small.offset, small.count}; }
-  bool moves_large() const;
 
   const Compression how_;
   const bool silent_;
-  const TensorSplit split_;
-  Momentum momentum_;
-  Feedback memory_;  // of the large tensors, and where ranks may be silent of the small ones behind them
-  Buffer small_;     // the small ones, where they have an all-reduce of their own
-  Buffer result_;
+  Contribution own_;
+  Buffer result_;  // of what the memory has
   const std::unique_ptr<MeanRoute> route_;
 };
 

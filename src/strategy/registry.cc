@@ -34,6 +34,18 @@ std::string why_not_both_ways(const std::string& strategy, const Compression& ho
   return "";
 }
 
+// Where servers read what each worker pushed by itself, and answer exactly.
+std::string why_not_pushes(const std::string& strategy, const Compression& how) {
+  if (how.maker.sketch)
+    return strategy + " pushes gradients to servers, and the sums of " + how.name +
+           " travel among workers; use another compressor";
+  if (how.route != Route::kAuto)
+    return strategy + " pushes gradients to servers, which is one way for all of them; leave via out";
+  if (Spec::parse(how.text).options.contains("answer"))
+    return strategy + " has servers whose answers are exact; leave answer out";
+  return "";
+}
+
 }  // namespace
 
 std::string why_not(const StrategyInfo& strategy, const Compression& how) {
@@ -43,7 +55,7 @@ std::string why_not(const StrategyInfo& strategy, const Compression& how) {
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
   switch (sends) {
     case Sends::kNotCompressed:
-      return strategy + " has no compressed form; leave the compressor out, or use ssgd, local or compskip";
+      return strategy + " has no compressed form; leave the compressor out, or use ssgd, local, dc_s3gd, ssd or compskip";
     case Sends::kWeights:
       return strategy +
              " sends weights, of which nothing may be left out: nobody could tell what is missing from a "
@@ -51,8 +63,9 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
              "leave the compressor out, or use a strategy that sends gradients or differences: ssgd, local, "
              "dc_s3gd, ssd or compskip";
     case Sends::kGradients:
-    case Sends::kPushes:
       return "";
+    case Sends::kPushes:
+      return why_not_pushes(strategy, how);
     case Sends::kDifferences:
       return own_momentum(how) ? twice_momentum(strategy) : "";
     case Sends::kBothWays:

@@ -19,6 +19,10 @@ class ShardRule {
   virtual ~ShardRule() = default;
   // x is the shard's part of what `from` pushed at `step`; readable until this returns.
   virtual void push(int from, std::int64_t step, ConstFloatView x) = 0;
+  // The same as it came: a message, for rules that read those in their own way.
+  virtual void receive(int from, std::int64_t step, ConstBytes message) {
+    push(from, step, floats_in(message));
+  }
   // The shard's answer to a pull. An empty view means not yet: the pull is asked again after the next push.
   virtual ConstFloatView pull(int from, std::int64_t step) = 0;
   // What a resumed run needs. load() comes before the first push.
@@ -35,6 +39,8 @@ class Shards {
  public:
   // Throws InvalidConfig for more servers than ranks, or less than one.
   static void check_fit(int servers, int ranks);
+  // Where the shards of a vector of that length lie; there are fewer than servers where it is shorter.
+  static std::vector<Slice> parts(std::size_t count, int servers);
 
   // Shard s lives on rank s * size / servers.
   Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule);
@@ -43,6 +49,8 @@ class Shards {
   Shards& operator=(const Shards&) = delete;
 
   void push(std::int64_t step, ConstFloatView x) const;
+  // One message for each of parts(), in their order, which the rules receive.
+  void push(std::int64_t step, std::span<const ConstBytes> messages) const;
   void pull(std::int64_t step, FloatView out) const;
   // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Collective.
   void read(Comm& over, std::int64_t step, FloatView out) const;
@@ -59,6 +67,7 @@ class Shards {
   struct Place {
     int rank;
     Slice part;
+    std::size_t shard;  // its number
   };
   Comm& comm_;
   std::vector<Place> places_;
