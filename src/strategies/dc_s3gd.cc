@@ -42,7 +42,7 @@ class DcS3gd final : public Strategy {
     sent_ = resync_ > 0 && (w.t() + 1) % resync_ == 0 ? Sent::kWeights : Sent::kUpdates;
     arrived_ = false;
     fill(w);
-    pending_ = w.comm().start([x = average_.view()](Comm& comm) { comm.mean(x); });
+    pending_ = w.comm().start([x = average_.view()](Collectives& all) { all.mean(x); });
   }
 
   void settle(Worker& w) override {

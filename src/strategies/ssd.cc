@@ -67,7 +67,7 @@ class Ssd final : public Strategy {
       return pulled_.give(w.params());
     }
     local_step(w);
-    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Comm&) {
+    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Collectives&) {
       shards_->push(t, sent_.view());
       if (pull) shards_->pull(t, pulled_.view());
     });

@@ -73,11 +73,13 @@ Replica::Replica(Process& process, const Given& given)
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
-  if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") && !process.comm().survives())
-    std::cerr << "tacit: warning: " + info_.name +
-                     " can go on without ranks that are lost, but this world ends with the first one: open it "
-                     "with tacit::world_for(\"" +
-                     strategy_text_ + "\")\n";
+  if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") &&
+      !process.comm().survives())
+    std::cerr
+        << "tacit: warning: " + info_.name +
+               " can go on without ranks that are lost, but this world ends with the first one: open it "
+               "with tacit::world_for(\"" +
+               strategy_text_ + "\")\n";
 }
 
 void Replica::refuse(const std::string& call, const std::string& why) const {
@@ -310,10 +312,7 @@ std::string Replica::advice() {
   return tacit::advice(run, known_, AdviceWords::kLibrary);
 }
 
-std::uint64_t Replica::bytes_sent() const {
-  const Ledger& ledger = process_.comm().ledger();
-  return ledger.sent(Tag::Lane::kTrain).wire() + ledger.sent(Tag::Lane::kBackground).wire();
-}
+std::uint64_t Replica::bytes_sent() const { return process_.comm().ledger().training().wire(); }
 
 void Replica::finish() {
   require_training("finish()");
