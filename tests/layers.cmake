@@ -12,8 +12,9 @@ set(collectives_allowed core compress transport topology collectives)
 set(world_allowed ${collectives_allowed} world)
 set(sim_allowed ${world_allowed} sim)
 set(strategy_allowed ${collectives_allowed} strategy)
+set(means_allowed ${strategy_allowed} means)
 set(strategies_allowed ${strategy_allowed} strategies)
-set(train_allowed ${strategy_allowed} world runlog train)
+set(train_allowed ${means_allowed} world runlog train)
 set(torch_allowed ${train_allowed} strategies torch adapters)
 # Third-party headers and the one folder of src/ that may see each; MPI's is one per layer that has a part over MPI.
 set(foreign "torch/=adapters" "ATen/=adapters" "mpi.h=[a-z]+/mpi" "boost/=transport/tcp" "openssl/=transport/tcp"

@@ -4,7 +4,6 @@
 // only chunk r while its peers read the others, and a finished chunk comes back only after its owner has read
 // ours.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <span>
 #include <utility>
@@ -28,24 +27,6 @@ constexpr std::size_t kPairSegment =
 std::size_t segment_length(std::size_t count, int ranks) {
   if (count <= kCachedVector) return kSmallSegment;
   return ranks == 2 ? kPairSegment : kLargeSegment;
-}
-
-// Small enough that the running sum stays in the first-level cache while all peers are added to it.
-constexpr std::size_t kBlock = 4096;
-
-// own <- factor * (sum over ranks), in the order of the ranks, whoever came first. own is all[rank].
-void add_in_rank_order(std::span<const ConstFloatView> all, float factor, int rank, FloatView own) {
-  std::array<float, kBlock> kept;
-  for (std::size_t at = 0; at < own.size(); at += kBlock) {
-    const Slice block{at, std::min(kBlock, own.size() - at)};
-    const FloatView out = part(own, block);
-    const FloatView mine = FloatView(kept).first(block.count);
-    if (rank >= 2) copy(out, mine);  // out is overwritten before our turn comes
-    kernels::sum(part(all[0], block), part(all[1], block), out);
-    for (std::size_t r = 2; r < all.size(); ++r)
-      kernels::add(static_cast<int>(r) == rank ? ConstFloatView(mine) : part(all[r], block), out);
-    if (factor != 1.0F) kernels::scale(factor, out);
-  }
 }
 
 // The algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the next one's
@@ -88,8 +69,8 @@ void DirectPart::end_reduce(float factor) {
   for (std::size_t i = 0; i < peers_.size(); ++i)
     all[static_cast<std::size_t>(peers_[i])] = with_.floats(*incoming_[i], own.size());
   all[static_cast<std::size_t>(with_.rank())] = own;
-  add_in_rank_order(all, factor, with_.rank(), own);
-  incoming_.clear();  // peers may go on
+  kernels::sum_all(all, factor, own);  // in the order of the ranks, whoever came first
+  incoming_.clear();                   // peers may go on
 }
 
 void DirectPart::begin_gather() {

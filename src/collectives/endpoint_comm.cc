@@ -11,6 +11,7 @@
 #include "collectives/algorithms.h"
 #include "collectives/exchange_queue.h"
 #include "collectives/swap_round.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -75,7 +76,8 @@ class EndpointComm final : public Comm {
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
     TACIT_CHECK(with.rank() < with.size(), "a sum among ranks that this rank is not one of");
-    if (x.size_bytes() <= kSmallBytes) return recursive_doubling_all_reduce(with, x, scratch(x.size()), 1.0F);
+    if (x.size_bytes() <= kSmallBytes)
+      return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), 1.0F);
     if (with.size() > kMostDirectRanks) return halving_doubling_all_reduce(with, x, 1.0F);
     direct_all_reduce(with, x, 1.0F);
   }
@@ -145,12 +147,6 @@ class EndpointComm final : public Comm {
   Tag to_peer(int peer) { return {Channel::kExchange, lane_, sent_to_[peer]++}; }
   Tag from_peer(int peer) { return {Channel::kExchange, lane_, received_from_[peer]++}; }
 
-  // Memory kept between calls: allocating it would cost a small all-reduce a tenth of its time.
-  FloatView scratch(std::size_t count) {
-    if (scratch_.size() < count) scratch_.resize(count);
-    return FloatView(scratch_).first(count);
-  }
-
   void all_reduce(FloatView x, float factor) {
     const bool choose = algorithm_ == AllReduce::kAuto;
     const AllReduce algorithm = choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_;
@@ -159,7 +155,7 @@ class EndpointComm final : public Comm {
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
       case AllReduce::kRecursiveDoubling:
-        return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
+        return recursive_doubling_all_reduce(with, x, scratch_.room_for(x), factor);
       case AllReduce::kHalvingDoubling:
         return halving_doubling_all_reduce(with, x, factor);
       case AllReduce::kRing:
@@ -181,7 +177,7 @@ class EndpointComm final : public Comm {
   std::uint32_t services_ = 0;                  // so far; a number is not used again
   int forks_ = 0;                               // likewise
   Unattended unattended_;                       // what swaps have left behind
-  std::vector<float> scratch_;
+  Buffer scratch_;
   Caller caller_;
   std::unique_ptr<Comm> behind_;               // used by the background task alone
   std::unique_ptr<ExchangeQueue> background_;  // last: it ends before what it uses

@@ -18,7 +18,7 @@ constexpr std::uint32_t kAsk = 0x3F000000;
 constexpr std::uint32_t kResult = 0x3F000001;
 
 FloatView floats(std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  return std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
+#include "tacit/core/views.h"
 #include "tacit/transport/endpoint.h"
 
 namespace tacit {
 
-// A copy of bytes, which may have no content (core/phantom.h): then it is they themselves.
+// A copy of bytes, or they themselves where they have no content.
 class KeptBytes {
  public:
   KeptBytes() = default;
@@ -21,9 +21,9 @@ class KeptBytes {
   KeptBytes& operator=(const KeptBytes&) = delete;
 
   void assign(ConstBytes of) {
-    const bool absent = Phantom::holds(of.data());
-    if (!absent) own_.assign(of.begin(), of.end());
-    view_ = absent ? of : ConstBytes(own_);
+    const bool real = has_content(of);
+    if (real) own_.assign(of.begin(), of.end());
+    view_ = real ? ConstBytes(own_) : of;
   }
   ConstBytes view() const { return view_; }
 

@@ -8,7 +8,6 @@
 
 #include "sim/hub.h"
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
 #include "transport/sent.h"
 
 namespace tacit {
@@ -116,8 +115,7 @@ class ReceiveOperation final : public Awaited, public sim::Receiver {
   void accept(std::shared_ptr<Message> message) override {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (!want_.borrow && length_ <= want_.into.size() && !Phantom::holds(message_->data.data()))
-      copy<std::byte>(message_->data, want_.into.first(length_));
+    if (!want_.borrow && length_ <= want_.into.size()) copy(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
 
@@ -231,7 +229,9 @@ void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); 
 std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
-void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::spend_compute(int rank, std::int64_t step, double share) {
+  hub_->spend_compute(rank, step, share);
+}
 void SimFabric::grant_head_start(int rank, Seconds duration) { hub_->grant_head_start(rank, duration); }
 void SimFabric::pause(int rank) { hub_->pause(rank); }
 void SimFabric::resume(int rank) { hub_->resume(rank); }

@@ -63,12 +63,12 @@ class DcS3gd final : public Strategy {
   }
 
   // What is under way is saved as it was sent, and exchanged again after load().
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     state.write("dc_s3gd.sent", static_cast<std::uint64_t>(sent_));
     state.write("dc_s3gd.mean", mean_.view());
     state.write("dc_s3gd.dw", dw_.view());
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     const std::uint64_t sent = state.number("dc_s3gd.sent");
     if (sent > 2) throw InvalidConfig("saved state, entry 'dc_s3gd.sent': it is damaged; use another");
     state.read("dc_s3gd.mean", mean_.view());

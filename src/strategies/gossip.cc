@@ -32,7 +32,6 @@ class PullGossip final : public Strategy {
     y_.emplace(w.params());
     board_.emplace(w.comm(), w.tasks(), w.params());
     pull_.emplace(w.comm());
-    comm_ = &w.comm();
   }
 
   void step(Worker& w) override {
@@ -60,18 +59,18 @@ class PullGossip final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (pull_->out()) ready_ = pull_->end();
     state.write("gossip.x", board_->latest()->x.view());  // what peers read until the next step ends
     state.write("gossip.ready", std::uint64_t{ready_ ? 1U : 0U});
     state.write("gossip.y", ConstFloatView(y_->view()));
   }
-  void load(StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
     state.read("gossip.x", y_->view());
     board_->publish(y_->view(), -1);
     ready_ = state.number("gossip.ready") != 0;
     state.read("gossip.y", y_->view());
-    comm_->barrier();  // nobody reads a board that still has the weights of the start
+    w.comm().barrier();  // nobody reads a board that still has the weights of the start
   }
 
  private:
@@ -82,12 +81,10 @@ class PullGossip final : public Strategy {
   const PeerDraw draw_;
   const bool overlap_;
   bool apart_ = true;  // until finish
-  mutable std::optional<Buffer> y_;
-  mutable bool ready_ = false;  // y is there and not yet in x
-  Comm* comm_ = nullptr;        // from start on
+  std::optional<Buffer> y_;
+  bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
-  mutable std::optional<Errand>
-      pull_;  // last: it ends before what it uses; mutable: a state is saved when it is back
+  std::optional<Errand> pull_;  // last: it ends before what it uses
 };
 
 class PushGossip final : public Strategy {
@@ -117,14 +114,14 @@ class PushGossip final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override { mass_->save(state); }
-  void load(StateReader& state) override { mass_->load(state); }
+  void save(Worker&, StateWriter& state) override { mass_->save(state); }
+  void load(Worker&, StateReader& state) override { mass_->load(state); }
 
  private:
   const PeerDraw draw_;
   const PushSum::Rule rule_;
-  bool apart_ = true;                    // until finish
-  mutable std::optional<PushSum> mass_;  // mutable: a state is saved when nothing is under way
+  bool apart_ = true;  // until finish
+  std::optional<PushSum> mass_;
 };
 
 std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
@@ -141,8 +138,12 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 }  // namespace
 
 StrategyInfo gossip_info() {
-  StrategyInfo info{"gossip", "gossiping SGD: weights averaged with one peer at a time, without waiting",
-                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make};
+  StrategyInfo info{"gossip",
+                    "gossiping SGD: weights averaged with one peer at a time, without waiting",
+                    "arXiv:1611.04581",
+                    "gossip:period=4,peers=ring",
+                    make,
+                    Sends::kWeights};
   info.asynchronous = info.survives = true;
   return info;
 }

@@ -87,18 +87,18 @@ class Ssd final : public Strategy {
     shards_.reset();
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (exchange_) exchange_->wait();
     state.write("ssd.t", static_cast<std::uint64_t>(t_));
     state.write("ssd.pulling", std::uint64_t{pulling_});
-    for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", ConstFloatView(each, 1));
+    for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", std::span(each, 1));
     for (const Buffer* each : {&pulled_, &last_pulled_, &move_}) state.write("ssd.weights", each->view());
     shards_->save(t_, state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     t_ = static_cast<std::int64_t>(state.number("ssd.t"));
     pulling_ = state.number("ssd.pulling") != 0;
-    for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", FloatView(each, 1));
+    for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", std::span(each, 1));
     for (Buffer* each : {&pulled_, &last_pulled_, &move_}) state.read("ssd.weights", each->view());
     shards_->load(state);
   }

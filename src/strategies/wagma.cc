@@ -75,10 +75,10 @@ class Wagma final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (sums_) sums_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     if (sums_) sums_->load(state);
   }
 
@@ -124,7 +124,7 @@ StrategyInfo wagma_info() {
                 .manner = read_manner(options)};
             return std::make_unique<Wagma>(o);
           },
-          Sends::kNotCompressed,
+          Sends::kWeights,
           /*asynchronous=*/true,
           /*survives=*/true};
 }

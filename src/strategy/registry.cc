@@ -42,7 +42,14 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
   switch (sends) {
     case Sends::kNotCompressed:
       return strategy + " has no compressed form; leave the compressor out, or use ssgd, local or compskip";
+    case Sends::kWeights:
+      return strategy +
+             " sends weights, of which nothing may be left out: nobody could tell what is missing from a "
+             "zero; "
+             "leave the compressor out, or use a strategy that sends gradients or differences: ssgd, local, "
+             "dc_s3gd, ssd or compskip";
     case Sends::kGradients:
+    case Sends::kPushes:
       return "";
     case Sends::kDifferences:
       return own_momentum(how) ? twice_momentum(strategy) : "";
@@ -60,7 +67,8 @@ std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::stri
     const Compression how = Compression::parse(compress);
     if (const std::string reason = why_not(info, how); !reason.empty())
       throw InvalidConfig(info.name + " does not take the compressor " + how.text + ": " + reason);
-    strategy->compress(how);
+    if (const std::string reason = strategy->why_not(how); !reason.empty())
+      throw InvalidConfig(info.name + ": " + reason);
     return strategy;
   });
 }

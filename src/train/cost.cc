@@ -2,6 +2,7 @@
 #include "tacit/train/cost.h"
 
 #include <array>
+#include <optional>
 
 #include "tacit/core/error.h"
 #include "tacit/train/optimizer.h"
@@ -14,19 +15,30 @@ namespace {
 class CostWorker final : public ReplicaWorker {
  public:
   CostWorker(Process& process, const CostJob& job)
-      : ReplicaWorker(process, job.options.seed), vector_(job.vector), whole_{Slice{0, vector_.size()}} {}
+      : ReplicaWorker(process, job.options.seed),
+        total_(job.options.steps),
+        vector_(job.vector),
+        whole_{Slice{0, vector_.size()}},
+        optimizer_(make_optimizer("sgd")) {}
 
-  float lr() const override { return 0; }
+  using Worker::lr;
+  float lr(std::int64_t) const override { return 0; }
+  std::int64_t total() const override { return total_; }
   FloatView params() override { return vector_; }
   FloatView gradient() override { return vector_; }
-  void apply(ConstFloatView) override {}
-  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
+  void apply(ConstFloatView, FloatView) override {}
+  OptimizerState& optimizer() override { return *optimizer_; }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 
  private:
+  void compute_again(std::optional<std::int64_t>) override {}
+
+  const std::int64_t total_;
   const FloatView vector_;
   const std::array<Slice, 1> whole_;
+  const std::unique_ptr<Optimizer> optimizer_;
 };
 
 }  // namespace
@@ -41,12 +53,13 @@ std::span<const NamedSize> named_sizes() {
 }
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
-  TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
+  TACIT_CHECK(job.options.compress.empty(), "there is no content to compress");
   Clock& clock = me.tasks().clock();
   report.rank = me.rank();
   CostWorker worker(me, job);
   TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
+  worker.set_pieces(strategy->pieces(me.size()));
   strategy->start(worker);
   me.control().barrier();  // the clock starts when all have the weights
   const auto account = [&](Seconds start) {
@@ -58,7 +71,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
     if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");
     const Seconds start = clock.now();
     worker.set_t(t);
-    me.spend_compute(t);
+    if (!worker.pieces()) me.spend_compute(t);
     {
       const TimeAccount::Exchange exchange(times);
       strategy->step(worker);

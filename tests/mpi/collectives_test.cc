@@ -68,7 +68,7 @@ TEST(MpiCollectives, SumsAndMeansHaveTheBitsOfThreads) {
 TEST(MpiCollectives, BackgroundExchangesAndAgentsRunBesideTheTrainer) {
   with_messages(3, [](Comm& comm) {
     const auto service = comm.serve([](const Call& call, std::unique_ptr<Answer> answer) {
-      float doubled = 2 * floats_in(call.body)[0];
+      float doubled = 2 * floats_in(call.body).host()[0];
       answer->send(std::as_bytes(std::span(&doubled, 1)));
     });
     std::vector<float> behind(100'000, 1.0F);
@@ -131,13 +131,13 @@ TEST(NativeCollectives, ScatterGatherAndBroadcastAsTheOthersDo) {
       std::vector<float> x(count, static_cast<float>(comm.rank() + 1));
       comm.reduce_scatter(x);
       const Slice own = comm.own_slice(count, comm.rank());
-      for (const float v : part(FloatView(x), own)) ASSERT_EQ(v, 10.0F);
+      for (const float v : part(FloatView(x), own).host()) ASSERT_EQ(v, 10.0F);
       std::vector<float> y(count, -1);
       std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(own.offset), own.count,
                   static_cast<float>(comm.rank()));
       comm.all_gather(y);
       for (int r = 0; r < comm.size(); ++r)
-        for (const float v : part(FloatView(y), comm.own_slice(count, r)))
+        for (const float v : part(FloatView(y), comm.own_slice(count, r)).host())
           ASSERT_EQ(v, static_cast<float>(r));
       std::vector<float> z(count, static_cast<float>(comm.rank()));
       comm.broadcast(bytes_of(FloatView(z)), 2);

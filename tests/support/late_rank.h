@@ -70,7 +70,9 @@ inline void swap_with_a_late_rank(Comm& comm, const LateRank& plan) {
       const int peer = with[i].peer;
       ASSERT_EQ(in[static_cast<std::size_t>(peer)], came[i] ? late_vector(peer, round) : untouched)
           << "rank " << rank << ", round " << round << ", from rank " << peer;
-      if (peer == LateRank::kLate) ASSERT_FALSE(came[i]) << "rank " << rank << ", round " << round;
+      if (peer == LateRank::kLate) {
+        ASSERT_FALSE(came[i]) << "rank " << rank << ", round " << round;
+      }
     }
     plan.past(rank, round);
   }
@@ -80,7 +82,9 @@ inline void swap_with_a_late_rank(Comm& comm, const LateRank& plan) {
     std::vector<std::vector<float>> in(LateRank::kRanks, untouched);
     comm.swap(neighbours_of(rank, out, in));
     for (int peer = 0; peer < LateRank::kRanks; ++peer)
-      if (peer != rank) EXPECT_EQ(in[static_cast<std::size_t>(peer)], late_vector(peer, round));
+      if (peer != rank) {
+        EXPECT_EQ(in[static_cast<std::size_t>(peer)], late_vector(peer, round));
+      }
     comm.barrier();
   }
   expect_no_mail(comm);

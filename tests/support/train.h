@@ -56,7 +56,7 @@ class KeptModel final : public Model {
  public:
   KeptModel(std::unique_ptr<Model> inner, std::vector<float>& params, double& first_loss)
       : inner_(std::move(inner)), kept_(params), first_loss_(first_loss) {}
-  ~KeptModel() override { kept_.assign(inner_->params().begin(), inner_->params().end()); }
+  ~KeptModel() override { kept_.assign(inner_->params().host().begin(), inner_->params().host().end()); }
   KeptModel(const KeptModel&) = delete;
   KeptModel& operator=(const KeptModel&) = delete;
   std::span<const Slice> tensors() const override { return inner_->tensors(); }

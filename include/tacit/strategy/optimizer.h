@@ -3,17 +3,37 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tacit/core/state.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
 
+struct NamedView {
+  std::string name;
+  FloatView values;
+};
+
+// What an optimiser remembers of past steps, as algorithms see it that read, average or forget it.
+//
+// Threads  one at a time.
+class OptimizerState {
+ public:
+  virtual ~OptimizerState() = default;
+  // One vector per name, as long as the parameters: `momentum` of an SGD that has one, `first` and `second` of Adam.
+  // Before the first step they are empty, which stands for zeros. None where the optimiser keeps none, or of a kind that
+  // nobody knows. The views hold until the next step.
+  virtual std::vector<NamedView> state() = 0;
+  // Forgets all of it: the next step is a first one.
+  virtual void reset() = 0;
+};
+
 // Bits     works element by element: one optimiser per slice gives the same bits as one for all.
 // Threads  one at a time. One optimiser belongs to one replica, or to one slice of it.
-class Optimizer {
+class Optimizer : public OptimizerState {
  public:
-  virtual ~Optimizer() = default;
   virtual void step(ConstFloatView gradient, float lr, FloatView params) = 0;
   // How far a gradient that stays the same moves weights per step in the long run, in units of lr times that gradient;
   // 1 where that has no meaning.

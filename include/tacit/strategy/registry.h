@@ -12,14 +12,6 @@
 
 namespace tacit {
 
-// What a strategy sends, as far as compressors care.
-enum class Sends {
-  kNotCompressed,  // it takes no compressor
-  kGradients,      // a mean of gradients at every step
-  kDifferences,    // a mean of how far weights have moved
-  kBothWays,       // updates to servers and back, whose errors both sides keep
-};
-
 struct StrategyInfo {
   std::string name;     // as in strategies.def
   std::string summary;  // one line
@@ -51,8 +43,8 @@ using StrategyRegistry = Registry<StrategyInfo>;
 std::string why_not(const StrategyInfo& strategy, const Compression& how);
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how);
 
-// `local:period=8`, for one rank of so many, with a compressor or none ("" or `topk:ratio=0.01,ef`). Throws
-// InvalidConfig.
+// `local:period=8`, for one rank of so many. Throws InvalidConfig, also where it does not take the run's compressor (""
+// or `topk:ratio=0.01,ef`), which its means have from the Worker.
 std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec, int ranks,
                                         std::string_view compress = "");
 

@@ -84,6 +84,11 @@ InnerStep::InnerStep(optim::Optimizer& optimizer, Sends sends, const std::string
   }
 }
 
+bool InnerStep::has_momentum() const {
+  if (typeid(optimizer_) != typeid(optim::SGD)) return false;
+  return left_inside(place_, read(options_of(optimizer_.param_groups().at(0)))).momentum != 0;
+}
+
 void InnerStep::operator()() {
   if (place_ == MomentumPlace::kInside) {
     optimizer_.step();

@@ -21,6 +21,8 @@ class InnerStep {
 
   // The compressor, with the momentum that went there.
   const std::string& compress() const { return compress_; }
+  // Whether a momentum is left to the optimiser; only SGD is asked.
+  bool has_momentum() const;
   // Steps with what is left to the optimiser. Before and after, its settings are those of its user.
   void operator()();
 

@@ -63,7 +63,8 @@ class NativeComm final : public Comm {
   void sum(FloatView x) override {
     if (!fits(x.size())) return messages_->sum(x);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallreduce(MPI_IN_PLACE, x.data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, comm_, &request);
+    MPI_Iallreduce(MPI_IN_PLACE, x.host().data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, comm_,
+                   &request);
     finish(request, Channel::kAllReduce);
   }
   void mean(FloatView x) override {
@@ -77,18 +78,19 @@ class NativeComm final : public Comm {
     if (!fits(x.size())) return messages_->reduce_scatter(x);
     const Cut cut(*this, x.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ireduce_scatter(MPI_IN_PLACE, x.data(), cut.counts.data(), MPI_FLOAT, MPI_SUM, comm_, &request);
+    MPI_Ireduce_scatter(MPI_IN_PLACE, x.host().data(), cut.counts.data(), MPI_FLOAT, MPI_SUM, comm_,
+                        &request);
     finish(request, Channel::kReduceScatter);
     // MPI leaves the own part at the front.
     const Slice own = own_slice(x.size(), rank());
-    if (own.count > 0) std::memmove(&x[own.offset], x.data(), own.count * sizeof(float));
+    if (own.count > 0) std::memmove(&x.host()[own.offset], x.host().data(), own.count * sizeof(float));
   }
   void all_gather(FloatView x) override {
     if (!fits(x.size())) return messages_->all_gather(x);
     const Cut cut(*this, x.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, x.data(), cut.counts.data(), cut.offsets.data(), MPI_FLOAT,
-                    comm_, &request);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, x.host().data(), cut.counts.data(), cut.offsets.data(),
+                    MPI_FLOAT, comm_, &request);
     finish(request, Channel::kAllGather);
   }
   void broadcast(Bytes x, int root) override {

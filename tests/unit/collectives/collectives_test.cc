@@ -149,13 +149,13 @@ TEST(Collectives, ReduceScatterFinishesTheOwnSliceAndAllGatherSpreadsIt) {
         comm.reduce_scatter(x);
         const auto total = static_cast<float>(ranks * (ranks + 1) / 2);
         const Slice own = comm.own_slice(count, comm.rank());
-        for (const float v : part(FloatView(x), own)) ASSERT_EQ(v, total);
+        for (const float v : part(FloatView(x), own).host()) ASSERT_EQ(v, total);
         std::vector<float> y(count, -1);
         std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(own.offset), own.count,
                     static_cast<float>(comm.rank()));
         comm.all_gather(y);
         for (int r = 0; r < ranks; ++r)
-          for (const float v : part(FloatView(y), comm.own_slice(count, r)))
+          for (const float v : part(FloatView(y), comm.own_slice(count, r)).host())
             ASSERT_EQ(v, static_cast<float>(r));
       });
 }
@@ -258,7 +258,7 @@ TEST(Agents, AnswerCallsOfAllRanksWhileTheTrainerDoesNothing) {
     std::atomic<int> posts{0};
     const auto service = comm.serve([&](const Call& call, std::unique_ptr<Answer> answer) {
       if (!answer) return (void)posts.fetch_add(static_cast<int>(call.method));
-      float doubled = 2 * floats_in(call.body)[0];
+      float doubled = 2 * floats_in(call.body).host()[0];
       answer->send(std::as_bytes(std::span(&doubled, 1)));
     });
     for (int peer = 0; peer < 3; ++peer) {

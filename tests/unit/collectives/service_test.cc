@@ -137,7 +137,9 @@ TEST(Services, HandleWhatOneCallerSendsInItsOrder) {
     service->call(0, {.step = 60}, {});
     expected.push_back(60);
     comm.barrier();
-    if (comm.rank() == 0) EXPECT_EQ(heard, std::vector(3, expected));
+    if (comm.rank() == 0) {
+      EXPECT_EQ(heard, std::vector(3, expected));
+    }
   });
 }
 
@@ -168,7 +170,9 @@ void expect_not_slowed(std::size_t there, std::size_t back) {
       EXPECT_GT(alone, Seconds(0.1));
       EXPECT_LT(beside / alone, 1.15);
     }
-    if (me.rank() == 3) EXPECT_GT(beside, Seconds(0.3));
+    if (me.rank() == 3) {
+      EXPECT_GT(beside, Seconds(0.3));
+    }
     me.control().barrier();
     service->stop();
   });
@@ -245,7 +249,9 @@ TEST(Errand, IsEachRanksOwnAffair) {
       std::vector<float> y(5000, 1);
       comm.start([&](Collectives& all) { all.sum(y); })->wait();
       EXPECT_EQ(y.back(), 3);
-      if (errand.end()) EXPECT_EQ(read.back(), static_cast<float>(peer));
+      if (errand.end()) {
+        EXPECT_EQ(read.back(), static_cast<float>(peer));
+      }
     }
     comm.barrier();
     board.close();

@@ -70,7 +70,7 @@ TEST(ProcessWorld, RunsTheBodyForItsOwnRank) {
     EXPECT_EQ(world.size(), 3);
     EXPECT_FALSE(world.one_process());
     float sum = 1;
-    me.comm().sum(FloatView(&sum, 1));
+    me.comm().sum(std::span(&sum, 1));
     EXPECT_EQ(sum, 3.0F);
   });
   for (const Departure& d : ended.departures) EXPECT_FALSE(d.failed) << d.why;

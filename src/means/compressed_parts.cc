@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "collectives/compressed_parts.h"
+#include "means/compressed_parts.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "tacit/core/error.h"
 
@@ -28,6 +29,13 @@ TensorSplit::TensorSplit(std::span<const Slice> tensors, std::span<const std::si
   }
 }
 
+std::vector<Slice> TensorSplit::pieces(bool whole_model) const {
+  if (whole_model) return {{0, large_values_}};
+  std::vector<Slice> pieces;
+  for (const Tensor& tensor : large_) pieces.push_back(tensor.to);
+  return pieces;
+}
+
 std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard) {
   std::vector<Slice> parts;
   for (const Slice& p : pieces) {
@@ -38,7 +46,8 @@ std::vector<Slice> cut(std::span<const Slice> pieces, Slice shard) {
   return parts;
 }
 
-void MessageWriter::add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
+void MessageWriter::add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng,
+                        std::size_t origin) {
   std::size_t most = size_;
   for (const Slice& p : parts) most += kHead + padded(by.max_bytes(p.count));
   if (words_.size() * sizeof(std::uint32_t) < most) words_.resize(most / sizeof(std::uint32_t));
@@ -46,7 +55,8 @@ void MessageWriter::add(Compressor& by, ConstFloatView x, std::span<const Slice>
   for (const Slice& p : parts) {
     TACIT_CHECK(p.count <= std::numeric_limits<std::int32_t>::max(), "a tensor has more than 2^31 values");
     const Rng own(rng.next(), 0, 0, Rng::Use::kRounding);
-    const std::size_t written = by.encode(part(x, p), own, out.subspan(size_ + kHead));
+    const std::size_t written =
+        by.encode(part(x, {p.offset - origin, p.count}), own, out.subspan(size_ + kHead));
     TACIT_CHECK(written <= std::numeric_limits<std::uint32_t>::max(), "a payload has more than 4 GiB");
     const auto length = static_cast<std::uint32_t>(written);
     std::memcpy(out.data() + size_, &length, kHead);
@@ -72,6 +82,38 @@ void MessageReader::finish() const {
 void MessageReader::refuse(const char* why) const {
   throw Mismatch("the compressed message from rank " + std::to_string(from_) + " " + why +
                  "; do all ranks run the same build with the same model and compressor?");
+}
+
+Direction::Direction(const MakeCompressor& make, std::vector<MessageParts> shards)
+    : compressor_(make()),
+      plain_(Compression::parse("identity").maker.compressor()),
+      shards_(std::move(shards)) {}
+
+void Direction::write(MessageWriter& message, std::size_t shard, ConstFloatView x, Rng rng,
+                      std::size_t origin) {
+  message.clear();
+  message.add(*compressor_, x, shards_[shard].compressed, rng, origin);
+  message.add(*plain_, x, shards_[shard].plain, rng, origin);
+}
+
+template <class F>
+void Direction::each(Received what, std::size_t shard, std::size_t origin, const F& f) const {
+  MessageReader reader(what.message, what.from);
+  for (const Slice& p : shards_[shard].compressed)
+    f(*compressor_, reader.next(), Slice{p.offset - origin, p.count});
+  for (const Slice& p : shards_[shard].plain) f(*plain_, reader.next(), Slice{p.offset - origin, p.count});
+  reader.finish();
+}
+
+void Direction::add(Received what, std::size_t shard, float factor, FloatView y, std::size_t origin) const {
+  each(what, shard, origin, [&](const Compressor& by, ConstBytes payload, Slice at) {
+    by.decode_add(payload, factor, part(y, at));
+  });
+}
+
+void Direction::keep_rest(Feedback& memory, Received what, std::size_t shard, std::size_t origin) const {
+  each(what, shard, origin,
+       [&](const Compressor& by, ConstBytes payload, Slice at) { memory.sent(at, by, payload); });
 }
 
 }  // namespace tacit

@@ -2,10 +2,12 @@
 // The parts of a compressed mean: which values are compressed together, and messages of several payloads.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "tacit/compress/compressor.h"
+#include "tacit/compress/compression.h"
+#include "tacit/compress/feedback.h"
 
 namespace tacit {
 
@@ -24,6 +26,8 @@ class TensorSplit {
   std::span<const Tensor> small() const { return small_; }
   std::size_t large_values() const { return large_values_; }
   std::size_t small_values() const { return small_values_; }
+  // What one call of a compressor sees of the large ones: a tensor, or all of them.
+  std::vector<Slice> pieces(bool whole_model) const;
 
  private:
   std::vector<Tensor> large_;
@@ -40,12 +44,8 @@ class MessageWriter {
  public:
   // A new message. The memory is kept.
   void clear() { size_ = 0; }
-  // Encodes x[part] for every part, with draws of its own, after what is there.
-  void add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng);
-  void write(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng) {
-    clear();
-    add(by, x, parts, rng);
-  }
+  // Encodes every part of x, which begins at `origin` of the parts' vector, with draws of its own, after what is there.
+  void add(Compressor& by, ConstFloatView x, std::span<const Slice> parts, Rng rng, std::size_t origin = 0);
   ConstBytes bytes() const { return std::as_bytes(std::span(words_)).first(size_); }
 
  private:
@@ -64,6 +64,38 @@ class MessageReader {
   [[noreturn]] void refuse(const char* why) const;
   ConstBytes left_;
   int from_;
+};
+
+// Which parts of a vector one message is about: those that are compressed, and those that travel as they are behind.
+struct MessageParts {
+  std::vector<Slice> compressed;
+  std::vector<Slice> plain;
+};
+
+// Messages of one direction, to or from the owners of shards: one compressor, and what it sees of each shard. Vectors
+// begin at `origin` of the one that was cut.
+class Direction {
+ public:
+  Direction(const MakeCompressor& make, std::vector<MessageParts> shards);
+
+  std::size_t shards() const { return shards_.size(); }
+  void write(MessageWriter& message, std::size_t shard, ConstFloatView x, Rng rng, std::size_t origin = 0);
+  // y <- y + factor * what the message of a rank says about the shard. Throws Mismatch.
+  struct Received {
+    int from;
+    ConstBytes message;
+  };
+  void add(Received what, std::size_t shard, float factor, FloatView y, std::size_t origin = 0) const;
+  // The memory keeps what the message left out.
+  void keep_rest(Feedback& memory, Received what, std::size_t shard, std::size_t origin = 0) const;
+
+ private:
+  template <class F>
+  void each(Received what, std::size_t shard, std::size_t origin, const F& f) const;
+
+  std::unique_ptr<Compressor> compressor_;
+  std::unique_ptr<Compressor> plain_;
+  std::vector<MessageParts> shards_;  // by owner
 };
 
 }  // namespace tacit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/compressed_mean.h"
+#include "means/compressed_mean.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,20 @@ const std::vector<Slice> kTensors{{0, 3000}, {3000, 10}, {3010, 1500}, {4510, 3}
 const std::vector<std::size_t> kRows{60, 10, 30, 3};
 constexpr std::size_t kValues = 4513;
 
+// Of the tensors above, unless others are named.
+class TestMean final : public CompressedMean {
+ public:
+  TestMean(const std::string& spec, const Comm& comm, std::span<const Slice> tensors = kTensors,
+           std::span<const std::size_t> rows = kRows)
+      : CompressedMean({Compression::parse(spec)}, {like(), tensors, rows}, comm) {}
+
+ private:
+  static FloatView like() {
+    static Floats x(kValues);
+    return x;
+  }
+};
+
 CompressedMean::Step at(std::int64_t t, int rank) { return {t, Rng(1, rank, t, Rng::Use::kRounding)}; }
 
 Floats input(int rank, std::int64_t t) { return normals(kValues, 100 * t + rank); }
@@ -30,7 +44,7 @@ Floats input(int rank, std::int64_t t) { return normals(kValues, 100 * t + rank)
 std::vector<Floats> run(const std::string& spec, int ranks, int steps, Traffic* sent = nullptr) {
   std::vector<Floats> results(static_cast<std::size_t>(ranks));
   on_every_comm(ranks, [&](Comm& comm) {
-    CompressedMean mean(Compression::parse(spec), kTensors, kRows);
+    TestMean mean(spec, comm);
     Floats x;
     for (int t = 0; t < steps; ++t) {
       x = input(comm.rank(), t);
@@ -104,7 +118,7 @@ TEST(CompressedMean, WithFeedbackForgetsNothing) {
     for (int r = 0; r < 3; ++r) kernels::axpy(1.0F / 3, input(r, 0), want);
     Floats sum(kValues);
     on_every_comm(3, [&](Comm& comm) {
-      CompressedMean mean(Compression::parse(spec), kTensors, kRows);
+      TestMean mean(spec, comm);
       for (int t = 0; t < kSteps; ++t) {
         Floats x = input(comm.rank(), 0);
         mean.mean(comm, x, at(t, comm.rank()));
@@ -120,7 +134,7 @@ TEST(CompressedMean, RefusesNanByTensorAndStepAndKeepsItsMemory) {
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
       for (const std::size_t where : {std::size_t{3500}, std::size_t{3005}})
         on_every_comm(1, [&](Comm& comm) {
-          CompressedMean mean(Compression::parse(form), kTensors, kRows);
+          TestMean mean(form, comm);
           Floats x = input(0, 0);
           mean.mean(comm, x, at(0, 0));
           const Floats before(mean.residual().begin(), mean.residual().end());
@@ -156,12 +170,12 @@ TEST(CompressedMean, TakesTheRouteWithFewerBytes) {
 TEST(CompressedMean, GoesOnFromSavedStateAsIfItHadNotStopped) {
   for (const char* form : kForms)
     on_every_comm(3, [&](Comm& comm) {
-      CompressedMean first(Compression::parse(form), kTensors, kRows);
+      TestMean first(form, comm);
       Floats x;
       for (int t = 0; t < 2; ++t) first.mean(comm, x = input(comm.rank(), t), at(t, comm.rank()));
       StateWriter saved;
       first.save(saved);
-      CompressedMean second(Compression::parse(form), kTensors, kRows);
+      TestMean second(form, comm);
       StateReader state(saved.bytes());
       second.load(state);
       EXPECT_TRUE(state.at_end());
@@ -173,11 +187,11 @@ TEST(CompressedMean, GoesOnFromSavedStateAsIfItHadNotStopped) {
 }
 
 TEST(CompressedMean, RefusesTheStateOfAnotherModel) {
-  on_every_comm(1, [&](Comm&) {
-    CompressedMean one(Compression::parse("onebit,ef"), kTensors, kRows);
+  on_every_comm(1, [&](Comm& comm) {
+    TestMean one("onebit,ef", comm);
     StateWriter saved;
     one.save(saved);
-    CompressedMean other(Compression::parse("onebit,ef"), std::vector<Slice>{{0, 2000}}, {});
+    TestMean other("onebit,ef", comm, std::vector<Slice>{{0, 2000}}, {});
     StateReader state(saved.bytes());
     EXPECT_NE(refusal([&] { other.load(state); }).find("feedback.residual"), std::string::npos);
   });
@@ -187,7 +201,8 @@ TEST(CompressedMean, RefusesTheStateOfAnotherModel) {
 TEST(Feedback, StaysRightWhenTheLearningRateChanges) {
   const std::size_t n = 500;
   const auto by = Compression::parse("topk:ratio=0.02").maker.compressor();
-  Feedback memory(Memory::kErrorFeedback, 0, n);
+  Floats like(n);
+  Feedback memory(Memory::kErrorFeedback, 0, like);
   std::vector<double> given(n);
   std::vector<double> applied(n);
   const float rates[] = {0.5F, 0.5F, 0.05F, 0.05F, 0.2F, 0.01F};
@@ -214,7 +229,8 @@ TEST(Feedback, StaysRightWhenTheLearningRateChanges) {
 // u <- mu u + g, v <- v + u; what is sent leaves both.
 TEST(Feedback, DgcCorrectsMomentumAndMasksIt) {
   const auto by = Compression::parse("topk:ratio=0.5").maker.compressor();
-  Feedback memory(Memory::kMomentum, 0.5F, 2);
+  Floats like(2);
+  Feedback memory(Memory::kMomentum, 0.5F, like);
   const Floats g{1, 4};
   const auto step = [&] {
     EXPECT_TRUE(memory.take(g, {0, 2}, 1));
@@ -237,7 +253,7 @@ TEST(CompressedMean, HasItsMomentumInFront) {
   for (const char* spec : {"topk:ratio=1,ef,momentum=0.5", "topk:ratio=1,dgc,momentum=0.5"})
     on_every_comm(3, [&](Comm& comm) {
       const bool dgc = std::string(spec).find("dgc") != std::string::npos;
-      CompressedMean mean(Compression::parse(spec), tensors, {});
+      TestMean mean(spec, comm, tensors, {});
       Floats m(310);
       for (int t = 0; t < 4; ++t) {
         Floats g(310);

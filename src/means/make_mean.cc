@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "means/make_mean.h"
+
+#include <string>
+#include <utility>
+
+#include "means/compressed_mean.h"
+#include "tacit/core/error.h"
+
+namespace tacit {
+namespace {
+
+// The compressed mean, with what it needs of a worker.
+class CodedMean final : public Mean {
+ public:
+  CodedMean(Worker& w, const MeanOptions& options, const MeanCodec& codec)
+      : options_(options), core_(codec, {w.params(), w.tensors(), w.rows()}, w.comm()) {}
+
+  bool exact() const override { return false; }
+  void mean(Worker& w, FloatView x) override {
+    core_.mean(w.comm(), x, step(w));
+    remember(w.lr());
+  }
+  std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
+    auto pending =
+        w.comm().start([this, x, step = step(w)](Collectives& comm) { core_.mean(comm, x, step); });
+    remember(w.lr());
+    return pending;
+  }
+  void begin(Worker&, Slice, FloatView) override {}  // what is compressed together must be there together
+
+  void finish(Worker&) override {}
+  void save(Worker&, StateWriter& state) override {
+    state.write("mean.last_lr", std::span<const float>(&last_lr_, 1));
+    core_.save(state);
+  }
+  void load(Worker&, StateReader& state) override {
+    state.read("mean.last_lr", std::span<float>(&last_lr_, 1));
+    core_.load(state);
+  }
+
+ private:
+  MeanStep step(Worker& w) {
+    MeanStep step{w.t(), w.rng(Rng::Use::kRounding), rescale(w.lr())};
+    if (options_.silence) {
+      step.workers = options_.silence->workers(w.t());
+      step.servers = options_.silence->servers(w.t());
+    }
+    return step;
+  }
+  // Gradients are multiplied by eta_t later, what is left of them was not by eta_{t-1}. While eta is 0 nothing is
+  // applied, and residuals wait for the next eta as they are. Differences of weights have their eta in them.
+  float rescale(float lr) const {
+    return options_.sends == Sends::kGradients && lr > 0 && last_lr_ > 0 ? last_lr_ / lr : 1;
+  }
+  void remember(float lr) {
+    if (lr > 0) last_lr_ = lr;
+  }
+
+  const MeanOptions options_;
+  CompressedMean core_;
+  float last_lr_ = 0;  // eta_{t-1}; 0: there was none
+};
+
+}  // namespace
+
+std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options,
+                                const std::optional<Compression>& compress) {
+  if (options.servers > 0) {
+    if (compress)
+      throw InvalidConfig("servers=" + std::to_string(options.servers) + " does not take the compressor " +
+                          compress->text + ": what servers average and send back is not compressed");
+    return make_server_mean(w, options.servers);
+  }
+  if (const auto& silence = options.silence) {
+    const Compression up = silence->up ? *silence->up
+                           : compress  ? *compress
+                                       : Compression::parse(silence->otherwise);
+    return std::make_unique<CodedMean>(w, options, MeanCodec{up, silence->down, true});
+  }
+  if (compress && options.sends != Sends::kWeights)
+    return std::make_unique<CodedMean>(w, options, MeanCodec{*compress});
+  return make_plain_mean();
+}
+
+}  // namespace tacit
