@@ -34,7 +34,7 @@ bool fewer_bytes_by_scatter(const Compression& how, std::size_t values, int rank
 
 }  // namespace
 
-CompressedMean::CompressedMean(const MeanCodec& codec, const TensorVector& x, const Comm& comm)
+CompressedMean::CompressedMean(const MeanCodec& codec, const TensorVector& x, const Collectives& comm)
     : how_(codec.up),
       silent_(codec.silent),
       own_(how_, TensorSplit(x.tensors, x.rows, how_.min_values), x.like,
@@ -43,7 +43,7 @@ CompressedMean::CompressedMean(const MeanCodec& codec, const TensorVector& x, co
       route_(make_route(codec, x, comm)) {}
 
 std::unique_ptr<MeanRoute> CompressedMean::make_route(const MeanCodec& codec, const TensorVector& x,
-                                                      const Comm& comm) const {
+                                                      const Collectives& comm) const {
   const TensorSplit& split = own_.split();
   if (how_.maker.sketch) {
     std::vector<std::size_t> rows;
@@ -68,7 +68,7 @@ std::unique_ptr<MeanRoute> CompressedMean::make_route(const MeanCodec& codec, co
       comm);
 }
 
-void CompressedMean::mean(Comm& comm, FloatView x, const Step& step) {
+void CompressedMean::mean(Collectives& comm, FloatView x, const Step& step) {
   own_.take(x, {comm.rank(), step.t, step.rescale});
   const bool speak = speaks(step.workers, comm.rank(), own_.memory().pending(), x);
   const FloatView result = result_.view();

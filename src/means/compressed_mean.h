@@ -36,14 +36,14 @@ struct MeanCodec {
 class CompressedMean {
  public:
   // Among the ranks of comm.
-  CompressedMean(const MeanCodec& how, const TensorVector& x, const Comm& comm);
+  CompressedMean(const MeanCodec& how, const TensorVector& x, const Collectives& comm);
   CompressedMean(const CompressedMean&) = delete;
   CompressedMean& operator=(const CompressedMean&) = delete;
 
   using Step = MeanStep;
   // x <- mean over ranks. Throws Diverged, which names the tensor and the step, where x is not finite; nothing was sent
   // then and the memory is as it was. Otherwise what Comm throws, and Mismatch for a payload that cannot be.
-  void mean(Comm& comm, FloatView x, const Step& step);
+  void mean(Collectives& comm, FloatView x, const Step& step);
 
   // What this rank has not sent yet, in the order of the tensors that are compressed; empty without memory.
   ConstFloatView residual() const { return own_.memory().residual(); }
@@ -52,7 +52,7 @@ class CompressedMean {
 
  private:
   std::unique_ptr<MeanRoute> make_route(const MeanCodec& codec, const TensorVector& x,
-                                        const Comm& comm) const;
+                                        const Collectives& comm) const;
 
   const Compression how_;
   const bool silent_;

@@ -23,7 +23,7 @@ class CodedMean final : public Mean {
     rate_.remember(w.lr());
   }
   std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
-    auto pending = w.comm().start([this, x, step = step(w)](Comm& comm) { core_.mean(comm, x, step); });
+    auto pending = w.comm().start([this, x, step = step(w)](Collectives& comm) { core_.mean(comm, x, step); });
     rate_.remember(w.lr());
     return pending;
   }

@@ -71,7 +71,7 @@ class Ssd final : public Strategy {
       return pulled_.give(w.params());
     }
     local_step(w);
-    exchange_ = w.comm().start([this, t = t_, sent, pull = pulling_](Comm&) {
+    exchange_ = w.comm().start([this, t = t_, sent, pull = pulling_](Collectives&) {
       shards_->push(t, sent);
       if (pull) shards_->pull(t, pulled_.view());
     });

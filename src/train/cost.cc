@@ -78,8 +78,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   const auto account = [&](Seconds start) {
     report.seconds += (clock.now() - start).count();
     report.spent = times.spent(Seconds(report.seconds));
-    report.sent = me.comm().ledger().sent(Tag::Lane::kTrain);
-    report.sent += me.comm().ledger().sent(Tag::Lane::kBackground);
+    report.sent = me.comm().ledger().training();
   };
   for (std::int64_t t = 0; t < job.options.steps; ++t) {
     if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");

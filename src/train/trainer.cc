@@ -194,11 +194,7 @@ class RankTrainer {
     count_traffic();
   }
 
-  void count_traffic() {
-    const Ledger& ledger = me_.comm().ledger();
-    report_.sent = ledger.sent(Tag::Lane::kTrain);
-    report_.sent += ledger.sent(Tag::Lane::kBackground);
-  }
+  void count_traffic() { report_.sent = me_.comm().ledger().training(); }
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {

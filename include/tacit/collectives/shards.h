@@ -53,7 +53,7 @@ class Shards {
   void push(std::int64_t step, std::span<const ConstBytes> messages) const;
   void pull(std::int64_t step, FloatView out) const;
   // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Collective.
-  void read(Comm& over, std::int64_t step, FloatView out) const;
+  void read(Collectives& over, std::int64_t step, FloatView out) const;
   void close();
 
   // The state of this rank's shard, if it has one, as soon as the shard can answer a pull of that step.
@@ -74,7 +74,8 @@ class Shards {
   // The same in the order in which this rank goes to them: from its own place on, so that ranks do not all stand before
   // the same one.
   std::vector<Place> round_;
-  std::unique_ptr<Keeper> keeper_;  // null where this rank keeps no shard
+  std::unique_ptr<Keeper> keeper_;    // null where this rank keeps no shard
+  std::unique_ptr<Service> service_;  // last: it stops before what it uses goes away
 };
 
 // The rule of synchronous averaging: a pull at a step answers with the mean of all ranks' pushes of that

@@ -315,10 +315,7 @@ std::string Replica::advice() {
   return tacit::advice(run, known_, AdviceWords::kLibrary);
 }
 
-std::uint64_t Replica::bytes_sent() const {
-  const Ledger& ledger = process_.comm().ledger();
-  return ledger.sent(Tag::Lane::kTrain).wire() + ledger.sent(Tag::Lane::kBackground).wire();
-}
+std::uint64_t Replica::bytes_sent() const { return process_.comm().ledger().training().wire(); }
 
 void Replica::finish() {
   require_training("finish()");
