@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "compress/clear.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/pack_kernels.h"
 
@@ -39,7 +38,7 @@ void Feedback::sent(Slice at, const Compressor& by, ConstBytes payload) {
   const FloatView left = part(pending_.view(), at);
   if (kind_ == Memory::kErrorFeedback) return by.decode_add(payload, -1, left);
   const FloatView decoded = part(decoded_.view(), at);
-  clear(decoded);
+  kernels::fill(0, decoded);
   by.decode_add(payload, 1, decoded);
   kernels::subtract(decoded, left);
   kernels::clear_where(decoded, part(next_velocity_.view(), at));

@@ -14,13 +14,13 @@ class SketchRoute final : public MeanRoute {
       sketches_.push_back(how.maker.sketch({pieces_[i].count, rows.empty() ? 0 : rows[i]}));
   }
 
-  void mean(Comm& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
+  void mean(Collectives& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
             FloatView result) override {
     agree_on_seed(comm, step.rng);
     for (std::size_t i = 0; i < pieces_.size(); ++i)
       sketches_[i]->begin(Rng(seed_, static_cast<int>(i), step.t, Rng::Use::kRounding));
     for (int round = 0; round < sketches_[0]->rounds(); ++round) {
-      const FloatView sums = room(round);
+      const FloatView sums = room(round, result);
       each_sketch(round, sums, [&](LinearSketch& s, Slice at, FloatView own) {
         s.sketch(round, part(memory.pending(), at), own);
       });
@@ -44,17 +44,16 @@ class SketchRoute final : public MeanRoute {
   }
 
  private:
-  void agree_on_seed(Comm& comm, Rng rng) {
+  void agree_on_seed(Collectives& comm, Rng rng) {
     if (seed_ != 0) return;
     seed_ = rng.next() | 1U;
     comm.broadcast(std::as_writable_bytes(std::span(&seed_, 1)), 0);
   }
   // For the sketches of one round.
-  FloatView room(int round) {
+  FloatView room(int round, ConstFloatView x) {
     std::size_t floats = 0;
     for (const auto& sketch : sketches_) floats += sketch->floats(round);
-    if (sums_.size() < floats) sums_.resize(floats);
-    return FloatView(sums_).first(floats);
+    return sums_.room(floats, x);
   }
   template <class F>
   void each_sketch(int round, FloatView sums, const F& f) {
@@ -70,7 +69,7 @@ class SketchRoute final : public MeanRoute {
   const std::vector<Slice> pieces_;
   std::vector<std::unique_ptr<LinearSketch>> sketches_;  // one per piece
   std::uint64_t seed_ = 0;                               // rank 0's; 0: not known yet
-  std::vector<float> sums_;
+  Buffer sums_;
 };
 
 }  // namespace

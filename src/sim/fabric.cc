@@ -8,7 +8,6 @@
 
 #include "sim/hub.h"
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
 #include "transport/sent.h"
 
 namespace tacit {
@@ -23,7 +22,16 @@ using sim::Reason;
 
 constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;  // as the transports of real machines
 
-class SendOperation final : public Operation {
+// What a wait for several needs to know of each.
+class Awaited : public Operation {
+ public:
+  virtual Gate& gate() = 0;  // where its end is told
+  virtual Reason reason() const = 0;
+  // Its task has slept for it since then.
+  virtual void count_from(Seconds start) = 0;
+};
+
+class SendOperation final : public Awaited {
  public:
   SendOperation(Hub& hub, std::shared_ptr<Message> message) : hub_(hub), message_(std::move(message)) {}
   SendOperation(const SendOperation&) = delete;
@@ -46,6 +54,10 @@ class SendOperation final : public Operation {
       hub_.scheduler().sleep(message_->done, reason(), deadline);
     return message_->arrived;
   }
+  bool ready() override { return message_->arrived || (hub_.divided() && hub_.hopeless(what())); }
+  Gate& gate() override { return message_->done; }
+  Reason reason() const override { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
+  void count_from(Seconds start) override { hub_.count_wait(start, message_->sent); }
 
  private:
   // The network carries it whatever the receiver does, so that this ends.
@@ -61,13 +73,12 @@ class SendOperation final : public Operation {
     if (!message_->arrived) hub_.give_up(message_->from, message_->to, message_->tag);
   }
   MessageWait what() const { return {message_->from, message_->to, message_->tag}; }
-  Reason reason() const { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
 
   Hub& hub_;
   const std::shared_ptr<Message> message_;
 };
 
-class ReceiveOperation final : public Operation, public sim::Receiver {
+class ReceiveOperation final : public Awaited, public sim::Receiver {
  public:
   // Without a buffer the message is borrowed.
   struct Want {
@@ -104,8 +115,7 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
   void accept(std::shared_ptr<Message> message) override {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (!want_.borrow && length_ <= want_.into.size() && !Phantom::holds(message_->data.data()))
-      copy<std::byte>(message_->data, want_.into.first(length_));
+    if (!want_.borrow && length_ <= want_.into.size()) copy(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
 
@@ -128,6 +138,12 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
         arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; }, deadline);
     if (message_) hub_.count_wait(start, message_->sent);
     return ready;
+  }
+  bool ready() override { return message_ || hub_.hopeless({rank_, want_.peer, want_.tag}); }
+  Gate& gate() override { return arrived_; }
+  Reason reason() const override { return {Reason::Kind::kMessage, want_.peer, want_.tag}; }
+  void count_from(Seconds start) override {
+    if (message_) hub_.count_wait(start, message_->sent);
   }
 
  private:
@@ -168,6 +184,19 @@ class SimEndpoint final : public Endpoint {
   }
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override {
+    const Seconds start = hub_.scheduler().now();
+    std::vector<Awaited*> all;
+    std::vector<Gate*> gates;
+    for (Operation* each : any) {
+      if (each->ready()) return;  // what was sent at once is nothing to sleep for
+      all.push_back(&dynamic_cast<Awaited&>(*each));
+      gates.push_back(&all.back()->gate());
+    }
+    while (!any_ready(any)) hub_.scheduler().sleep(gates, all.front()->reason());
+    for (Awaited* each : all)
+      if (each->ready()) each->count_from(start);
+  }
 
  private:
   Request receive(const ReceiveOperation::Want& want) {
@@ -200,7 +229,9 @@ void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); 
 std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
-void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::spend_compute(int rank, std::int64_t step, double share) {
+  hub_->spend_compute(rank, step, share);
+}
 void SimFabric::grant_head_start(int rank, Seconds duration) { hub_->grant_head_start(rank, duration); }
 void SimFabric::pause(int rank) { hub_->pause(rank); }
 void SimFabric::resume(int rank) { hub_->resume(rank); }

@@ -5,6 +5,8 @@ namespace tacit {
 
 std::string Strategy::why_not(const Compression&) const { return ""; }
 
+int Strategy::pieces(int /*ranks*/) const { return 0; }
+
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 
 void Strategy::settle(Worker&) {}

@@ -9,6 +9,7 @@
 #include "support/refusal.h"
 #include "support/replicas.h"
 #include "support/train.h"
+#include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
 
 namespace tacit::test {
@@ -128,7 +129,7 @@ TEST(CompSkip, TheVirtualIterateIsExactSgdForEverySkipPattern) {
           for (std::int64_t t = 0; t < c.steps; ++t) {
             r.set_t(t);
             r.compute();
-            std::vector<float> g(r.gradient().begin(), r.gradient().end());
+            std::vector<float> g(r.gradient().host().begin(), r.gradient().host().end());
             r.comm().mean(g);
             for (std::size_t i = 0; i < c.parameters; ++i) {
               velocity[i] = (moves ? kMomentum : 0) * velocity[i] + g[i];
@@ -153,12 +154,12 @@ TEST(CompSkip, MagnitudeIsTheLengthOfWhatWasGathered) {
     std::vector<float> moved;
     const ReplicaCase c{.strategy = "compskip:up=identity+min=0," + skips, .ranks = 2};
     with_replicas(c, [&](Replica& r, Strategy& s) {
-      const float start = r.params()[5];
+      const float start = r.params().host()[5];
       for (std::int64_t t = 0; t < 9; ++t) {
         r.set_t(t);
-        std::fill(r.gradient().begin(), r.gradient().end(), t < tenfold ? 1.0F : 10.0F);
+        kernels::fill(t < tenfold ? 1.0F : 10.0F, r.gradient());
         s.step(r);
-        if (r.rank() == 0) moved.push_back(std::round((start - r.params()[5]) / r.lr()));
+        if (r.rank() == 0) moved.push_back(std::round((start - r.params().host()[5]) / r.lr()));
       }
       s.finish(r);
     });
@@ -303,7 +304,7 @@ TEST(CompSkip, AnUpdateThatIsNotFiniteIsRefusedBeforeAnythingIsSentOrKept) {
     const std::uint64_t sent = r.comm().ledger().sent(Tag::Lane::kTrain).payload;
     r.set_t(3);
     r.compute();
-    r.gradient()[7] = std::numeric_limits<float>::quiet_NaN();
+    r.gradient().host()[7] = std::numeric_limits<float>::quiet_NaN();
     EXPECT_THROW(s.step(r), Diverged);
     EXPECT_EQ(r.comm().ledger().sent(Tag::Lane::kTrain).payload, sent);
     EXPECT_EQ(unsaid(r, s).worker, before.worker);

@@ -7,6 +7,7 @@
 #include "support/refusal.h"
 #include "support/replicas.h"
 #include "support/train.h"
+#include "tacit/core/kernels.h"
 
 namespace tacit::test {
 namespace {
@@ -84,19 +85,19 @@ Weights by_the_paper(const ReplicaCase& c, const Loop& how) {
       double g_norm = 0;
       double move_norm = 0;
       for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
-        const auto g = static_cast<double>(r.gradient()[i]);
+        const auto g = static_cast<double>(r.gradient().host()[i]);
         const double away = g * g * static_cast<double>(distance[i]);
         g_norm += g * g;
         move_norm += away * away;
       }
       const double lam = move_norm > 0 ? how.lambda * std::sqrt(g_norm / move_norm) : 0;
       for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
-        const auto g = static_cast<double>(r.gradient()[i]);
+        const auto g = static_cast<double>(r.gradient().host()[i]);
         const auto away = static_cast<double>(distance[i]);
-        const double mean = static_cast<double>(r.params()[i]) + away;
+        const double mean = static_cast<double>(r.params().host()[i]) + away;
         velocity[i] = how.momentum * velocity[i] + g + lam * g * g * away + how.weight_decay * mean;
         dw[i] = static_cast<float>(-static_cast<double>(r.lr()) * velocity[i]);
-        r.params()[i] += distance[i] + dw[i];
+        r.params().host()[i] += distance[i] + dw[i];
       }
     };
     for (std::int64_t t = 0; t < c.steps; ++t) {
@@ -139,10 +140,10 @@ TEST(DcS3gd, ARankWithoutAGradientIsNotCorrected) {
       take_steps(r, s, 0, 1);
       r.set_t(1);
       r.compute();
-      if (r.rank() == 0) std::fill(r.gradient().begin(), r.gradient().end(), 0.0F);
+      if (r.rank() == 0) kernels::fill(0.0F, r.gradient());
       s.step(r);
       s.finish(r);
-      for (const float x : r.params()) ASSERT_TRUE(std::isfinite(x)) << strategy;
+      for (const float x : r.params().host()) ASSERT_TRUE(std::isfinite(x)) << strategy;
     });
 }
 

@@ -47,7 +47,7 @@ TEST(Ssd, TheServersDependOnWorkersThroughTheirGradientsAlone) {
       for (std::int64_t t = 0; t < 15; ++t) {
         replica.set_t(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          replica.gradient()[i] = static_cast<float>(i) - static_cast<float>(t * (replica.rank() + 1));
+          replica.gradient().host()[i] = static_cast<float>(i) - static_cast<float>(t * (replica.rank() + 1));
         s.step(replica);
       }
       s.finish(replica);
@@ -74,7 +74,7 @@ TEST(Ssd, WithoutLocalStepsIsSynchronousSgdWithGradientsUpToDelayStepsStale) {
       r.set_t(t);
       r.compute();  // at params(), which follow the server below
       if (t > 0 && t % 3 == 0) copy(asked, r.params());
-      std::vector<float> g(r.gradient().begin(), r.gradient().end());
+      std::vector<float> g(r.gradient().host().begin(), r.gradient().host().end());
       r.comm().mean(g);
       kernels::axpy(-r.lr(), g, server);
       if ((t + 1) % 3 == 0) asked = server;
@@ -175,12 +175,12 @@ TEST(Ssd, IsTheAlgorithmWrittenOut) {
       for (std::int64_t t = 0; t < 26; ++t) {
         r.set_t(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          r.gradient()[i] =
-              static_cast<float>(Hand::gradient(r.rank(), t, i, static_cast<double>(r.params()[i])));
+          r.gradient().host()[i] =
+              static_cast<float>(Hand::gradient(r.rank(), t, i, static_cast<double>(r.params().host()[i])));
         s.step(r);
         hand.step(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          ASSERT_NEAR(r.params()[i], mine[i], 5e-6) << "step " << t << ", parameter " << i;
+          ASSERT_NEAR(r.params().host()[i], mine[i], 5e-6) << "step " << t << ", parameter " << i;
         if (t % 5 != 1) continue;  // in warm-up, after a step that pulled, after ones that did not
         std::vector<float> model(c.parameters);
         s.model(r, model);
@@ -188,7 +188,8 @@ TEST(Ssd, IsTheAlgorithmWrittenOut) {
           ASSERT_NEAR(model[i], hand.server[i], 5e-6) << "step " << t;
       }
       s.finish(r);
-      for (std::size_t i = 0; i < c.parameters; ++i) ASSERT_NEAR(r.params()[i], hand.server[i], 5e-6) << i;
+      for (std::size_t i = 0; i < c.parameters; ++i)
+        ASSERT_NEAR(r.params().host()[i], hand.server[i], 5e-6) << i;
     });
   }
 }

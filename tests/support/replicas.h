@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,23 +37,31 @@ class Replica final : public ReplicaWorker {
         params_(how.parameters),
         gradient_(how.parameters),
         tensors_{{0, how.parameters / 3}, {how.parameters / 3, how.parameters - how.parameters / 3}} {
+    std::erase_if(tensors_, [](const Slice& tensor) { return tensor.count == 0; });
+    set_compress(how.compress);
     Rng rng(9, process.rank(), 0, Rng::Use::kInit);  // start() must make them equal
     for (float& x : params_) x = rng.normal();
   }
 
-  float lr() const override { return how_.lr(t()); }
+  std::int64_t total() const override { return how_.steps; }
+  using Worker::lr;
+  float lr(std::int64_t t) const override { return how_.lr(t); }
   FloatView params() override { return params_; }
   FloatView gradient() override { return gradient_; }
-  void apply(ConstFloatView g) override { optimizer_->step(g, lr(), params_); }
+  using Worker::apply;
+  void apply(ConstFloatView g, FloatView x) override { optimizer_->step(g, lr(), x); }
+  OptimizerState& optimizer() override { return *optimizer_; }
   std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
   std::span<const Slice> tensors() const override { return tensors_; }
   std::span<const FloatView> buffers() override { return {}; }
 
   // The gradient at params(), as it is on this rank at this step.
-  void compute() {
-    Rng noise = rng(Rng::Use::kMinibatch);
+  void compute() { compute_of(rank()); }
+  // The same as that rank would have it.
+  void compute_of(int rank) {
+    Rng noise(1, rank, t(), Rng::Use::kMinibatch);
     for (std::size_t i = 0; i < params_.size(); ++i) {
-      const auto place = static_cast<float>(i % 7) - static_cast<float>(rank());
+      const auto place = static_cast<float>(i % 7) - static_cast<float>(rank);
       gradient_[i] = 0.5F * (params_[i] - 0.2F * place) + 0.1F * noise.normal();
     }
   }
@@ -67,6 +76,10 @@ class Replica final : public ReplicaWorker {
   }
 
  private:
+  void compute_again(std::optional<std::int64_t> piece) override {
+    compute_of(static_cast<int>(piece.value_or(rank())));
+  }
+
   const ReplicaCase& how_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<float> params_;
@@ -81,7 +94,6 @@ inline void with_replicas(const ReplicaCase& c, const Body& body) {
   World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
   world.run([&](Process& me) {
     Replica replica(me, c);
-    replica.set_compress(c.compress);
     const auto strategy = make_strategy(builtin_strategies(), c.strategy, c.ranks, c.compress);
     strategy->start(replica);
     body(replica, *strategy);
@@ -98,7 +110,9 @@ inline void take_steps(Replica& replica, Strategy& strategy, std::int64_t from, 
 
 using Weights = std::vector<std::vector<float>>;  // by rank
 
-inline std::vector<float> weights_of(Replica& r) { return {r.params().begin(), r.params().end()}; }
+inline std::vector<float> weights_of(Replica& r) {
+  return {r.params().host().begin(), r.params().host().end()};
+}
 
 // The weights of every rank after a whole run.
 inline Weights run_replicas(const ReplicaCase& c) {

@@ -78,7 +78,7 @@ TEST(SurvivingComm, EveryCollectiveGoesOnAmongThoseThatLive) {
     comm.broadcast(bytes_of(FloatView(x)), 2);  // whose root is gone
     EXPECT_EQ(x, Floats(10, 1));
     Floats long_one(160, 0);
-    const auto slice = [&](int rank) { return part(FloatView(long_one), comm.own_slice(160, rank)); };
+    const auto slice = [&](int rank) { return part(FloatView(long_one), comm.own_slice(160, rank)).host(); };
     for (float& v : slice(comm.rank())) v = value(comm.rank());
     comm.all_gather(long_one);
     for (const int rank : comm.living()) {
@@ -217,7 +217,9 @@ TEST(Stars, WhoseAgentsAskEachOtherDoNotWaitForEachOther) {
       if (!star) {
         Floats got(result.size());
         caller.call(rank - 2, Star::kService,
-                    {rank, StarOp{StarOp::Kind::kSum}.method(), number, std::as_bytes(std::span(got))},
+                    {.method = StarOp{StarOp::Kind::kSum}.method(),
+                     .step = number,
+                     .body = std::as_bytes(std::span(got))},
                     std::as_writable_bytes(std::span(got)));
         EXPECT_EQ(got, result);
       }

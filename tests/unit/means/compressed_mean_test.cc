@@ -137,13 +137,13 @@ TEST(CompressedMean, RefusesNanByTensorAndStepAndKeepsItsMemory) {
           TestMean mean(form, comm);
           Floats x = input(0, 0);
           mean.mean(comm, x, at(0, 0));
-          const Floats before(mean.residual().begin(), mean.residual().end());
+          const Floats before(mean.residual().host().begin(), mean.residual().host().end());
           x = input(0, 1);
           x[where] = bad;
           const std::string what = refusal<Diverged>([&] { mean.mean(comm, x, at(41, 0)); });
           EXPECT_NE(what.find("step 41"), std::string::npos) << what;
           EXPECT_NE(what.find(where == 3500 ? "tensor 2" : "tensor 1"), std::string::npos) << what;
-          EXPECT_EQ(Floats(mean.residual().begin(), mean.residual().end()), before) << form;
+          EXPECT_EQ(Floats(mean.residual().host().begin(), mean.residual().host().end()), before) << form;
           x = input(0, 1);
           mean.mean(comm, x, at(42, 0));
           EXPECT_TRUE(kernels::all_finite(x)) << form;
@@ -222,8 +222,8 @@ TEST(Feedback, StaysRightWhenTheLearningRateChanges) {
     last = eta;
   }
   for (std::size_t i = 0; i < n; ++i)
-    EXPECT_NEAR(applied[i] + static_cast<double>(last) * static_cast<double>(memory.residual()[i]), given[i],
-                1e-5);
+    EXPECT_NEAR(applied[i] + static_cast<double>(last) * static_cast<double>(memory.residual().host()[i]),
+                given[i], 1e-5);
 }
 
 // u <- mu u + g, v <- v + u; what is sent leaves both.
@@ -234,7 +234,7 @@ TEST(Feedback, DgcCorrectsMomentumAndMasksIt) {
   const Floats g{1, 4};
   const auto step = [&] {
     EXPECT_TRUE(memory.take(g, {0, 2}, 1));
-    const Floats pending(memory.pending().begin(), memory.pending().end());
+    const Floats pending(memory.pending().host().begin(), memory.pending().host().end());
     memory.sent({0, 2}, *by, encode(*by, memory.pending()).bytes());
     memory.commit();
     return pending;

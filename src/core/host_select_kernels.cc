@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The kernels of pack_kernels.h that select, feed back and project. The first half of this file is compiled once per
-// SIMD target, the second half once; see kernels.cc.
+// SIMD target, the second half once; see host_kernels.cc.
 #include <bit>
 #include <cstring>
 
-#include "tacit/core/error.h"
-#include "tacit/core/pack_kernels.h"
+#include "core/host_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/select_kernels.cc"
+#define HWY_TARGET_INCLUDE "core/host_select_kernels.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway wants it.
 #include <hwy/highway.h>
@@ -109,7 +108,8 @@ void rows_times(const float* a, const float* v, std::size_t cols, float* out, st
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tacit::kernels {
+namespace tacit {
+namespace kernels {
 namespace {
 
 HWY_EXPORT(find_between);
@@ -118,28 +118,25 @@ HWY_EXPORT(clear_where);
 HWY_EXPORT(rows_times);
 
 }  // namespace
+}  // namespace kernels
 
-std::size_t find_between(ConstFloatView x, std::uint32_t lo, std::uint32_t hi, std::span<std::uint32_t> out) {
-  TACIT_CHECK(out.size() >= x.size() + kSlack, "no room for what is found");
-  TACIT_CHECK(lo <= kLargestMagnitude && hi <= kLargestMagnitude && x.size() <= kLargestMagnitude,
-              "a magnitude or a position does not fit 31 bits");
-  return HWY_DYNAMIC_DISPATCH(find_between)(x.data(), x.size(), lo, hi, out.data());
+std::size_t HostKernels::find_between(ConstFloatView x, std::uint32_t lo, std::uint32_t hi,
+                                      std::span<std::uint32_t> out) const {
+  return HWY_DYNAMIC_DISPATCH(kernels::find_between)(address(x), x.size(), lo, hi, out.data());
 }
 
-float add_scaled(ConstFloatView x, float a, ConstFloatView e, FloatView out) {
-  TACIT_CHECK(x.size() == e.size() && x.size() == out.size(), "add_scaled: sizes differ");
-  return std::bit_cast<float>(HWY_DYNAMIC_DISPATCH(add_scaled)(x.data(), a, e.data(), out.data(), x.size()));
+float HostKernels::add_scaled(ConstFloatView x, float a, ConstFloatView e, FloatView out) const {
+  return std::bit_cast<float>(
+      HWY_DYNAMIC_DISPATCH(kernels::add_scaled)(address(x), a, address(e), address(out), x.size()));
 }
 
-void clear_where(ConstFloatView x, FloatView y) {
-  TACIT_CHECK(x.size() == y.size(), "clear_where: sizes differ");
-  HWY_DYNAMIC_DISPATCH(clear_where)(x.data(), y.data(), y.size());
+void HostKernels::clear_where(ConstFloatView x, FloatView y) const {
+  HWY_DYNAMIC_DISPATCH(kernels::clear_where)(address(x), address(y), y.size());
 }
 
-void rows_times(ConstFloatView a, ConstFloatView v, FloatView out) {
-  TACIT_CHECK(a.size() == v.size() * out.size(), "rows_times: sizes differ");
-  HWY_DYNAMIC_DISPATCH(rows_times)(a.data(), v.data(), v.size(), out.data(), out.size());
+void HostKernels::rows_times(ConstFloatView a, ConstFloatView v, FloatView out) const {
+  HWY_DYNAMIC_DISPATCH(kernels::rows_times)(address(a), address(v), v.size(), address(out), out.size());
 }
 
-}  // namespace tacit::kernels
+}  // namespace tacit
 #endif  // HWY_ONCE
