@@ -34,7 +34,7 @@ class AsgdRule final : public ShardRule {
   }
   ConstFloatView pull(int, std::int64_t) override { return weights_.view(); }
 
-  void save(StateWriter& state) override {
+  void save(StateWriter& state) const override {
     state.write("asgd.weights", weights_.view());
     optimizer_->save(state);
   }

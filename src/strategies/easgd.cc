@@ -38,7 +38,7 @@ class CentreRule final : public ShardRule {
   }
   ConstFloatView pull(int, std::int64_t) override { return centre_.view(); }
 
-  void save(StateWriter& state) override { state.write("easgd.centre", centre_.view()); }
+  void save(StateWriter& state) const override { state.write("easgd.centre", centre_.view()); }
   void load(StateReader& state) override { state.read("easgd.centre", centre_.view()); }
 
  private:
