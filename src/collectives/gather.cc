@@ -3,7 +3,7 @@
 
 namespace tacit {
 
-std::vector<FromRank> gather_bytes(Comm& comm, ConstBytes mine) {
+std::vector<FromRank> gather_bytes(Collectives& comm, ConstBytes mine) {
   // Moved as floats, which nobody calculates with, behind a mark: where it is missing the rank did not come.
   constexpr std::size_t kUnit = 16;  // slices are made of so many floats
   const std::size_t each = (mine.size() / sizeof(float) / kUnit + 1) * kUnit;

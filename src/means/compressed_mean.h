@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "means/contribution.h"
 #include "means/mean_route.h"
-#include "tacit/compress/momentum.h"
 
 namespace tacit {
 
@@ -36,35 +36,28 @@ struct MeanCodec {
 class CompressedMean {
  public:
   // Among the ranks of comm.
-  CompressedMean(const MeanCodec& how, const TensorVector& x, const Comm& comm);
+  CompressedMean(const MeanCodec& how, const TensorVector& x, const Collectives& comm);
   CompressedMean(const CompressedMean&) = delete;
   CompressedMean& operator=(const CompressedMean&) = delete;
 
   using Step = MeanStep;
   // x <- mean over ranks. Throws Diverged, which names the tensor and the step, where x is not finite; nothing was sent
   // then and the memory is as it was. Otherwise what Comm throws, and Mismatch for a payload that cannot be.
-  void mean(Comm& comm, FloatView x, const Step& step);
+  void mean(Collectives& comm, FloatView x, const Step& step);
 
   // What this rank has not sent yet, in the order of the tensors that are compressed; empty without memory.
-  ConstFloatView residual() const { return memory_.residual(); }
+  ConstFloatView residual() const { return own_.memory().residual(); }
   void save(StateWriter& state) const;
   void load(StateReader& state);
 
  private:
   std::unique_ptr<MeanRoute> make_route(const MeanCodec& codec, const TensorVector& x,
-                                        const Comm& comm) const;
-  void take(int rank, ConstFloatView x, const Step& step);
-  bool take_large(ConstFloatView x, Slice at, float rescale);
-  Slice behind_large(Slice small) const { return {split_.large_values() + small.offset, small.count}; }
-  bool moves_large() const;
+                                        const Collectives& comm) const;
 
   const Compression how_;
   const bool silent_;
-  const TensorSplit split_;
-  Momentum momentum_;
-  Feedback memory_;  // of the large tensors, and where ranks may be silent of the small ones behind them
-  Buffer small_;     // the small ones, where they have an all-reduce of their own
-  Buffer result_;
+  Contribution own_;
+  Buffer result_;  // of what the memory has
   const std::unique_ptr<MeanRoute> route_;
 };
 

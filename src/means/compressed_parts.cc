@@ -20,13 +20,23 @@ constexpr std::size_t kHead = sizeof(std::uint32_t);
 TensorSplit::TensorSplit(std::span<const Slice> tensors, std::span<const std::size_t> rows,
                          std::size_t min_values) {
   TACIT_CHECK(rows.empty() || rows.size() == tensors.size(), "every tensor has its rows or none has");
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const bool large = tensors[i].count >= std::max<std::size_t>(min_values, 1);
-    std::size_t& values = large ? large_values_ : small_values_;
-    (large ? large_ : small_)
-        .push_back({i, tensors[i], {values, tensors[i].count}, rows.empty() ? 0 : rows[i]});
-    values += tensors[i].count;
-  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    add(tensors[i].count >= std::max<std::size_t>(min_values, 1), i, tensors[i], rows.empty() ? 0 : rows[i]);
+}
+
+void TensorSplit::add(bool large, std::size_t index, Slice from, std::size_t rows) {
+  std::size_t& values = large ? large_values_ : small_values_;
+  (large ? large_ : small_).push_back({index, from, {values, from.count}, rows});
+  values += from.count;
+}
+
+TensorSplit TensorSplit::cut_at(std::span<const Slice> shards) const {
+  TensorSplit pieces;
+  for (const bool large : {true, false})
+    for (const Slice& shard : shards)
+      for (const Tensor& tensor : large ? large_ : small_)
+        for (const Slice& piece : cut({&tensor.from, 1}, shard)) pieces.add(large, tensor.index, piece, 0);
+  return pieces;
 }
 
 std::vector<Slice> TensorSplit::pieces(bool whole_model) const {

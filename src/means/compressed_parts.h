@@ -21,6 +21,8 @@ class TensorSplit {
     std::size_t rows;
   };
   TensorSplit(std::span<const Slice> tensors, std::span<const std::size_t> rows, std::size_t min_values);
+  // The same with every tensor cut where shards of the vector meet: what is large stays so, in the order of the shards.
+  TensorSplit cut_at(std::span<const Slice> shards) const;
 
   std::span<const Tensor> large() const { return large_; }
   std::span<const Tensor> small() const { return small_; }
@@ -30,6 +32,9 @@ class TensorSplit {
   std::vector<Slice> pieces(bool whole_model) const;
 
  private:
+  TensorSplit() = default;
+  void add(bool large, std::size_t index, Slice from, std::size_t rows);
+
   std::vector<Tensor> large_;
   std::vector<Tensor> small_;
   std::size_t large_values_ = 0;

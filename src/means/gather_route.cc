@@ -11,7 +11,7 @@ class GatherRoute final : public MeanRoute {
   GatherRoute(const Compression& how, std::vector<Slice> pieces)
       : effort_(how.maker.effort), all_(how.maker.compressor, {{std::move(pieces), {}}}) {}
 
-  void mean(Comm& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
+  void mean(Collectives& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
             FloatView result) override {
     all_.write(message_, 0, memory.pending(), step.rng);
     all_.keep_rest(memory, {comm.rank(), message_.bytes()}, 0);

@@ -35,7 +35,8 @@ class MeanRoute {
   virtual ~MeanRoute() = default;
   // result, which is zero, becomes the mean over ranks of what their memories have pending, and the memory learns what
   // was sent. speak: whether this rank says anything.
-  virtual void mean(Comm& comm, const MeanStep& step, bool speak, Feedback& memory, FloatView result) = 0;
+  virtual void mean(Collectives& comm, const MeanStep& step, bool speak, Feedback& memory,
+                    FloatView result) = 0;
   // Without it nothing happened.
   virtual void commit() {}
   virtual void save(StateWriter&) const {}
@@ -51,14 +52,14 @@ struct ScatterPlan {
   Memory owners;   // what owners remember
   FloatView like;  // the vector
 };
-std::unique_ptr<MeanRoute> make_scatter_route(ScatterPlan plan, const Comm& comm);
+std::unique_ptr<MeanRoute> make_scatter_route(ScatterPlan plan, const Collectives& comm);
 
 // rows: of each piece where these are known, otherwise empty.
 std::unique_ptr<MeanRoute> make_sketch_route(const Compression& how, std::vector<Slice> pieces,
                                              std::span<const std::size_t> rows);
 
 // In virtual time: so many copies of a vector of that length.
-inline void spend_copies(Comm& comm, double copies, std::size_t values) {
+inline void spend_copies(Collectives& comm, double copies, std::size_t values) {
   comm.clock().work(copies * static_cast<double>(values * sizeof(float)));
 }
 

@@ -49,13 +49,13 @@ class PlainMean final : public Mean {
   }
   std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
     auto all = std::exchange(begun_, {});
-    all.push_back(w.comm().start([x, rest = rest_of(x.size(), std::exchange(parts_, {}))](Comm& comm) {
+    all.push_back(w.comm().start([x, rest = rest_of(x.size(), std::exchange(parts_, {}))](Collectives& comm) {
       for (const Slice& each : rest) comm.mean(part(x, each));
     }));
     return all.size() == 1 ? std::move(all[0]) : std::make_unique<AllPending>(std::move(all));
   }
   void begin(Worker& w, Slice part, FloatView x) override {
-    begun_.push_back(w.comm().start([piece = tacit::part(x, part)](Comm& comm) { comm.mean(piece); }));
+    begun_.push_back(w.comm().start([piece = tacit::part(x, part)](Collectives& comm) { comm.mean(piece); }));
     parts_.push_back(part);
   }
 

@@ -22,7 +22,7 @@ bool anyone(const std::optional<Speakers>& who) {
 
 class ScatterRoute final : public MeanRoute {
  public:
-  ScatterRoute(ScatterPlan plan, const Comm& comm)
+  ScatterRoute(ScatterPlan plan, const Collectives& comm)
       : plan_(std::move(plan)),
         ranks_(static_cast<std::size_t>(comm.size())),
         me_(static_cast<std::size_t>(comm.rank())),
@@ -31,7 +31,8 @@ class ScatterRoute final : public MeanRoute {
         memory_(plan_.owners, 0, part(plan_.like, owned_)),
         messages_(ranks_ + 1) {}
 
-  void mean(Comm& comm, const MeanStep& step, bool speak, Feedback& memory, FloatView result) override {
+  void mean(Collectives& comm, const MeanStep& step, bool speak, Feedback& memory,
+            FloatView result) override {
     Rng rng = step.rng;
     say_up(comm, step.workers, speak ? &memory : nullptr, rng);
     if (!memory_.take(average_.view(), {0, owned_.count}, step.rescale))
@@ -47,7 +48,7 @@ class ScatterRoute final : public MeanRoute {
 
  private:
   // memory: what this rank has to say, or nothing. Afterwards average_ is what came to this owner.
-  void say_up(Comm& comm, const std::optional<Speakers>& who, Feedback* memory, Rng& rng) {
+  void say_up(Collectives& comm, const std::optional<Speakers>& who, Feedback* memory, Rng& rng) {
     kernels::fill(0, average_.view());
     out_.assign(ranks_, {});
     for (std::size_t r = 0; memory != nullptr && r < ranks_; ++r) {
@@ -61,7 +62,8 @@ class ScatterRoute final : public MeanRoute {
     });
   }
 
-  void say_down(Comm& comm, const std::optional<Speakers>& who, bool speak, Rng& rng, FloatView result) {
+  void say_down(Collectives& comm, const std::optional<Speakers>& who, bool speak, Rng& rng,
+                FloatView result) {
     MessageWriter& message = messages_[ranks_];
     out_.assign(ranks_, {});
     if (speak) {
@@ -75,7 +77,7 @@ class ScatterRoute final : public MeanRoute {
   }
 
   // What is in out_, by those whose turn it is; who then has nothing to say sends an empty message.
-  void tell(Comm& comm, const std::optional<Speakers>& who, const Take& take) {
+  void tell(Collectives& comm, const std::optional<Speakers>& who, const Take& take) {
     if (!anyone(who)) return;
     if (!who) comm.all_to_all(out_, take);
     if (who)
@@ -105,7 +107,7 @@ bool speaks(const std::optional<Speakers>& who, int rank, ConstFloatView all, Co
   return !who->chooses || who->chooses(kernels::norm2(all), kernels::norm2(fresh));
 }
 
-std::unique_ptr<MeanRoute> make_scatter_route(ScatterPlan plan, const Comm& comm) {
+std::unique_ptr<MeanRoute> make_scatter_route(ScatterPlan plan, const Collectives& comm) {
   return std::make_unique<ScatterRoute>(std::move(plan), comm);
 }
 

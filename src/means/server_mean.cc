@@ -14,7 +14,7 @@ class ServerMean final : public Mean {
 
   void mean(Worker& w, FloatView x) override { push_and_pull(w.t(), x); }
   std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
-    return w.comm().start([this, t = w.t(), x](Comm&) { push_and_pull(t, x); });
+    return w.comm().start([this, t = w.t(), x](Collectives&) { push_and_pull(t, x); });
   }
   void begin(Worker&, Slice, FloatView) override {}  // a step is pushed whole
 

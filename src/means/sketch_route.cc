@@ -14,7 +14,7 @@ class SketchRoute final : public MeanRoute {
       sketches_.push_back(how.maker.sketch({pieces_[i].count, rows.empty() ? 0 : rows[i]}));
   }
 
-  void mean(Comm& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
+  void mean(Collectives& comm, const MeanStep& step, bool /*speak: nobody is silent*/, Feedback& memory,
             FloatView result) override {
     agree_on_seed(comm, step.rng);
     for (std::size_t i = 0; i < pieces_.size(); ++i)
@@ -44,7 +44,7 @@ class SketchRoute final : public MeanRoute {
   }
 
  private:
-  void agree_on_seed(Comm& comm, Rng rng) {
+  void agree_on_seed(Collectives& comm, Rng rng) {
     if (seed_ != 0) return;
     seed_ = rng.next() | 1U;
     comm.broadcast(std::as_writable_bytes(std::span(&seed_, 1)), 0);

@@ -22,7 +22,16 @@ using sim::Reason;
 
 constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;  // as the transports of real machines
 
-class SendOperation final : public Operation {
+// What a wait for several needs to know of each.
+class Awaited : public Operation {
+ public:
+  virtual Gate& gate() = 0;  // where its end is told
+  virtual Reason reason() const = 0;
+  // Its task has slept for it since then.
+  virtual void count_from(Seconds start) = 0;
+};
+
+class SendOperation final : public Awaited {
  public:
   SendOperation(Hub& hub, std::shared_ptr<Message> message) : hub_(hub), message_(std::move(message)) {}
   SendOperation(const SendOperation&) = delete;
@@ -45,6 +54,10 @@ class SendOperation final : public Operation {
       hub_.scheduler().sleep(message_->done, reason(), deadline);
     return message_->arrived;
   }
+  bool ready() override { return message_->arrived || (hub_.divided() && hub_.hopeless(what())); }
+  Gate& gate() override { return message_->done; }
+  Reason reason() const override { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
+  void count_from(Seconds start) override { hub_.count_wait(start, message_->sent); }
 
  private:
   // The network carries it whatever the receiver does, so that this ends.
@@ -60,13 +73,12 @@ class SendOperation final : public Operation {
     if (!message_->arrived) hub_.give_up(message_->from, message_->to, message_->tag);
   }
   MessageWait what() const { return {message_->from, message_->to, message_->tag}; }
-  Reason reason() const { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
 
   Hub& hub_;
   const std::shared_ptr<Message> message_;
 };
 
-class ReceiveOperation final : public Operation, public sim::Receiver {
+class ReceiveOperation final : public Awaited, public sim::Receiver {
  public:
   // Without a buffer the message is borrowed.
   struct Want {
@@ -127,6 +139,12 @@ class ReceiveOperation final : public Operation, public sim::Receiver {
     if (message_) hub_.count_wait(start, message_->sent);
     return ready;
   }
+  bool ready() override { return message_ || hub_.hopeless({rank_, want_.peer, want_.tag}); }
+  Gate& gate() override { return arrived_; }
+  Reason reason() const override { return {Reason::Kind::kMessage, want_.peer, want_.tag}; }
+  void count_from(Seconds start) override {
+    if (message_) hub_.count_wait(start, message_->sent);
+  }
 
  private:
   Hub& hub_;
@@ -166,6 +184,19 @@ class SimEndpoint final : public Endpoint {
   }
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override {
+    const Seconds start = hub_.scheduler().now();
+    std::vector<Awaited*> all;
+    std::vector<Gate*> gates;
+    for (Operation* each : any) {
+      if (each->ready()) return;  // what was sent at once is nothing to sleep for
+      all.push_back(&dynamic_cast<Awaited&>(*each));
+      gates.push_back(&all.back()->gate());
+    }
+    while (!any_ready(any)) hub_.scheduler().sleep(gates, all.front()->reason());
+    for (Awaited* each : all)
+      if (each->ready()) each->count_from(start);
+  }
 
  private:
   Request receive(const ReceiveOperation::Want& want) {

@@ -23,8 +23,6 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 2;
-
 class PullGossip final : public Strategy {
  public:
   PullGossip(const PeerDraw& draw, bool overlap) : draw_(draw), overlap_(overlap) {}
@@ -32,17 +30,18 @@ class PullGossip final : public Strategy {
   void start(Worker& w) override {
     Strategy::start(w);
     y_.emplace(w.params());
-    board_.emplace(w.comm(), w.tasks(), kService, w.params());
+    board_.emplace(w.comm(), w.tasks(), w.params());
+    pull_.emplace(w.comm());
   }
 
   void step(Worker& w) override {
-    if (pull_.back()) ready_ = pull_.end();
+    if (pull_->back()) ready_ = pull_->end();
     merge(w.params());
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     board_->publish(w.params(), w.t());
-    const std::optional<int> j = pull_.out() ? std::nullopt : draw_(w);
-    if (j) pull_.begin(w.comm(), [this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
-    if (overlap_ || !(ready_ = pull_.end())) return;
+    const std::optional<int> j = pull_->out() ? std::nullopt : draw_(w);
+    if (j) pull_->begin([this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
+    if (overlap_ || !(ready_ = pull_->end())) return;
     merge(w.params());
     board_->publish(w.params(), w.t());
   }
@@ -53,7 +52,7 @@ class PullGossip final : public Strategy {
   }
 
   void finish(Worker& w) override {
-    pull_.end();
+    pull_->end();
     w.comm().barrier();  // nobody reads any more
     board_->close();
     w.comm().mean(w.params());
@@ -61,7 +60,7 @@ class PullGossip final : public Strategy {
   }
 
   void save(Worker&, StateWriter& state) override {
-    if (pull_.out()) ready_ = pull_.end();
+    if (pull_->out()) ready_ = pull_->end();
     state.write("gossip.x", board_->latest()->x.view());  // what peers read until the next step ends
     state.write("gossip.ready", std::uint64_t{ready_ ? 1U : 0U});
     state.write("gossip.y", ConstFloatView(y_->view()));
@@ -85,7 +84,7 @@ class PullGossip final : public Strategy {
   std::optional<Buffer> y_;
   bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
-  Errand pull_;  // last: it ends before what it uses
+  std::optional<Errand> pull_;  // last: it ends before what it uses
 };
 
 class PushGossip final : public Strategy {
@@ -95,7 +94,7 @@ class PushGossip final : public Strategy {
 
   void start(Worker& w) override {
     Strategy::start(w);
-    mass_.emplace(rule_, w.comm(), w.tasks(), kService, w.params());
+    mass_.emplace(rule_, w.comm(), w.tasks(), w.params());
   }
 
   void step(Worker& w) override {
@@ -139,8 +138,12 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 }  // namespace
 
 StrategyInfo gossip_info() {
-  StrategyInfo info{"gossip", "gossiping SGD: weights averaged with one peer at a time, without waiting",
-                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make, Sends::kWeights};
+  StrategyInfo info{"gossip",
+                    "gossiping SGD: weights averaged with one peer at a time, without waiting",
+                    "arXiv:1611.04581",
+                    "gossip:period=4,peers=ring",
+                    make,
+                    Sends::kWeights};
   info.asynchronous = info.survives = true;
   return info;
 }

@@ -8,6 +8,8 @@
 //             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
 // Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
 // Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
+// Compressed  what workers push, in warm-up too, so that residuals and a momentum in front know no seam; pulls are exact
+//             (CD-SGD, arXiv:2106.10796).
 // Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g
 //             and G are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes
 //             from two pulls. Weight decay acts on the servers alone.
@@ -36,14 +38,16 @@ class Ssd final : public Strategy {
   explicit Ssd(const SsdOptions& options) : o_(options) {}
 
   void start(Worker& w) override {
-    auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
-    gain_ = optimizer->gain();
+    codec_ = w.make_push_codec(o_.servers);  // first: it may take the momentum of the optimiser
+    auto optimizer = w.new_optimizer();      // which may be of a kind that servers cannot run
+    gain_ = optimizer->gain() * codec_->gain();
     Strategy::start(w);
-    for (Buffer* each : {&sent_, &pulled_, &last_pulled_, &move_}) each->assign(w.params());
+    for (Buffer* each : {&pulled_, &last_pulled_, &move_}) each->assign(w.params());
     rates_.emplace(w.tasks());
     shards_.emplace(w.comm(), o_.servers, w.params().size(), [&](Slice shard) {
       serves_ = true;
-      return make_server_rule(w.size(), part(w.params(), shard), std::move(optimizer), *rates_);
+      return codec_->decoding(
+          shard, make_server_rule(w.size(), part(w.params(), shard), std::move(optimizer), *rates_));
     });
   }
 
@@ -60,15 +64,15 @@ class Ssd final : public Strategy {
     path_ += w.lr();
     peak_ = std::max(peak_, w.lr());
     pulling_ = (t_ + 1) % o_.delay == 0;
-    sent_.take(w.gradient());
+    const std::span<const ConstBytes> sent = codec_->encode(w, w.gradient());
     if (t_ < o_.warmup) {
-      shards_->push(t_, sent_.view());
+      shards_->push(t_, sent);
       shards_->pull(t_, pulled_.view());
       return pulled_.give(w.params());
     }
     local_step(w);
-    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Comm&) {
-      shards_->push(t, sent_.view());
+    exchange_ = w.comm().start([this, t = t_, sent, pull = pulling_](Collectives&) {
+      shards_->push(t, sent);
       if (pull) shards_->pull(t, pulled_.view());
     });
   }
@@ -87,15 +91,17 @@ class Ssd final : public Strategy {
     shards_.reset();
   }
 
-  void save(Worker&, StateWriter& state) override {
-    if (exchange_) exchange_->wait();
+  void save(Worker& w, StateWriter& state) override {
+    settle(w);
+    codec_->save(w, state);
     state.write("ssd.t", static_cast<std::uint64_t>(t_));
     state.write("ssd.pulling", std::uint64_t{pulling_});
     for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", std::span(each, 1));
     for (const Buffer* each : {&pulled_, &last_pulled_, &move_}) state.write("ssd.weights", each->view());
     shards_->save(t_, state);
   }
-  void load(Worker&, StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
+    codec_->load(w, state);
     t_ = static_cast<std::int64_t>(state.number("ssd.t"));
     pulling_ = state.number("ssd.pulling") != 0;
     for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", std::span(each, 1));
@@ -119,7 +125,7 @@ class Ssd final : public Strategy {
   float path_ = 0;                            // eta summed over the servers' steps since the last pull
   float span_ = 0;                            // and between the two pulls of move_; 0: there were not two
   float peak_ = 0;                            // the largest eta so far
-  Buffer sent_;                               // this and pulled_ are the exchange's while it is under way
+  std::unique_ptr<PushCodec> codec_;          // what it encoded and pulled_ are the exchange's while it is under way
   Buffer pulled_;
   Buffer last_pulled_;
   Buffer move_;                          // how far the servers came between two pulls, backwards
@@ -144,7 +150,8 @@ StrategyInfo ssd_info() {
                         options.number("local_lr", 0.2, 0, 100, {"local learning rate, as a factor"}),
                         options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}),
                         static_cast<int>(servers)});
-       }});
+       },
+       Sends::kPushes});
 }
 
 }  // namespace tacit

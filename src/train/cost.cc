@@ -12,6 +12,19 @@
 namespace tacit {
 namespace {
 
+// What an optimiser remembers: vectors of every name, without content.
+class CostState final : public OptimizerState {
+ public:
+  explicit CostState(FloatView vector) : vector_(vector) {}
+  std::vector<NamedView> state() override {
+    return {{"momentum", vector_}, {"first", vector_}, {"second", vector_}};
+  }
+  void reset() override {}
+
+ private:
+  const FloatView vector_;
+};
+
 class CostWorker final : public ReplicaWorker {
  public:
   CostWorker(Process& process, const CostJob& job)
@@ -19,7 +32,7 @@ class CostWorker final : public ReplicaWorker {
         total_(job.options.steps),
         vector_(job.vector),
         whole_{Slice{0, vector_.size()}},
-        optimizer_(make_optimizer("sgd")) {}
+        state_(vector_) {}
 
   using Worker::lr;
   float lr(std::int64_t) const override { return 0; }
@@ -27,8 +40,8 @@ class CostWorker final : public ReplicaWorker {
   FloatView params() override { return vector_; }
   FloatView gradient() override { return vector_; }
   void apply(ConstFloatView, FloatView) override {}
-  OptimizerState& optimizer() override { return *optimizer_; }
-  std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
+  OptimizerState& optimizer() override { return state_; }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 
@@ -38,7 +51,7 @@ class CostWorker final : public ReplicaWorker {
   const std::int64_t total_;
   const FloatView vector_;
   const std::array<Slice, 1> whole_;
-  const std::unique_ptr<Optimizer> optimizer_;
+  CostState state_;
 };
 
 }  // namespace
@@ -65,8 +78,7 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   const auto account = [&](Seconds start) {
     report.seconds += (clock.now() - start).count();
     report.spent = times.spent(Seconds(report.seconds));
-    report.sent = me.comm().ledger().sent(Tag::Lane::kTrain);
-    report.sent += me.comm().ledger().sent(Tag::Lane::kBackground);
+    report.sent = me.comm().ledger().training();
   };
   for (std::int64_t t = 0; t < job.options.steps; ++t) {
     if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");

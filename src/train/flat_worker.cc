@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "train/flat_worker.h"
 
+#include "means/momentum_place.h"
+
 namespace tacit {
 
 void FlatWorker::compute() {
@@ -20,6 +22,13 @@ void FlatWorker::compute_again(std::optional<std::int64_t> piece) {
 void FlatWorker::apply(ConstFloatView g, FloatView x) {
   const TimeAccount::Computation computing(parts_.times);
   parts_.optimizer.step(g, lr(), x);
+}
+
+double FlatWorker::place_momentum(const MomentumRule& rule) {
+  if (!asked_) return 0;
+  const MomentumPlace place = rule(*asked_);
+  parts_.optimizer.set_sgd(left_inside(place, *asked_));
+  return place == MomentumPlace::kInFront ? asked_->momentum : 0;
 }
 
 }  // namespace tacit

@@ -28,7 +28,7 @@ class FlatWorker final : public ReplicaWorker {
     TimeAccount& times;
   };
   FlatWorker(Process& process, std::uint64_t seed, const Parts& parts)
-      : ReplicaWorker(process, seed), parts_(parts) {}
+      : ReplicaWorker(process, seed), parts_(parts), asked_(parts.optimizer.sgd()) {}
 
   // The gradient of step t() at params(), of this rank's mini-batch.
   void compute();
@@ -51,8 +51,10 @@ class FlatWorker final : public ReplicaWorker {
 
  private:
   void compute_again(std::optional<std::int64_t> piece) override;
+  double place_momentum(const MomentumRule& rule) override;
 
   const Parts parts_;
+  const std::optional<SgdSettings> asked_;  // of the optimiser
   Batch batch_;  // that gradient() is of
   double loss_ = std::numeric_limits<double>::quiet_NaN();
 };

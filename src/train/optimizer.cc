@@ -48,7 +48,7 @@ class State {
 
 class Sgd final : public Optimizer {
  public:
-  explicit Sgd(const kernels::SgdStep& rule) : rule_(rule) {}
+  explicit Sgd(const SgdSettings& settings) { set_sgd(settings); }
 
   void step(ConstFloatView gradient, float lr, FloatView params) override {
     rule_.lr = lr;
@@ -56,7 +56,14 @@ class Sgd final : public Optimizer {
     kernels::sgd_step(rule_, gradient, velocity, params);
   }
   double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
-  std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
+  std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(settings_); }
+  std::optional<SgdSettings> sgd() const override { return settings_; }
+  void set_sgd(const SgdSettings& settings) final {
+    settings_ = settings;
+    rule_ = {.momentum = static_cast<float>(settings.momentum),
+             .weight_decay = static_cast<float>(settings.weight_decay),
+             .nesterov = settings.nesterov.value_or(false)};
+  }
   std::vector<NamedView> state() override {
     if (rule_.momentum == 0) return {};
     return {{"momentum", velocity_.values()}};
@@ -66,7 +73,8 @@ class Sgd final : public Optimizer {
   void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }
 
  private:
-  kernels::SgdStep rule_;
+  SgdSettings settings_;
+  kernels::SgdStep rule_;  // the same, as the kernel wants it
   State velocity_;
 };
 
@@ -125,15 +133,15 @@ class Adam final : public Optimizer {
 };
 
 std::unique_ptr<Optimizer> make_sgd(OptionReader& options) {
-  kernels::SgdStep rule;
-  rule.momentum = static_cast<float>(
-      options.number("momentum", 0, 0, kBelowOne, {"share of the last step that is kept"}));
-  rule.nesterov = options.flag("nesterov", false, {"Nesterov's momentum; needs a momentum"});
-  rule.weight_decay = static_cast<float>(
-      options.number("weight_decay", 0, 0, kMaxDecay, {"times the weights, added to the gradient"}));
-  if (rule.nesterov && rule.momentum == 0)
+  SgdSettings sgd;
+  sgd.momentum = options.number("momentum", 0, 0, kBelowOne, {"share of the last step that is kept"});
+  const bool nesterov = options.flag("nesterov", false, {"Nesterov's momentum; needs a momentum"});
+  if (options.given("nesterov")) sgd.nesterov = nesterov;
+  sgd.weight_decay =
+      options.number("weight_decay", 0, 0, kMaxDecay, {"times the weights, added to the gradient"});
+  if (nesterov && sgd.momentum == 0)
     throw InvalidConfig("sgd: nesterov needs a momentum; write sgd:momentum=0.9,nesterov");
-  return std::make_unique<Sgd>(rule);
+  return std::make_unique<Sgd>(sgd);
 }
 
 std::unique_ptr<Optimizer> make_adam(OptionReader& options, double weight_decay, Decay decay) {

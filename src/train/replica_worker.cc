@@ -4,6 +4,8 @@
 #include <string>
 
 #include "means/make_mean.h"
+#include "means/momentum_place.h"
+#include "means/push_codec.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -13,8 +15,21 @@ void ReplicaWorker::set_compress(const std::string& spec) {
   if (!spec.empty()) compress_ = Compression::parse(spec);
 }
 
+std::optional<Compression> ReplicaWorker::with_momentum(Sends sends) {
+  std::optional<Compression> how = compress_;
+  const double in_front =
+      place_momentum([&](const SgdSettings& asked) { return momentum_place(sends, how, asked); });
+  if (in_front > 0) how->momentum = static_cast<float>(in_front);
+  return how;
+}
+
 std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
-  return tacit::make_mean(*this, options, compress_);
+  if (options.sends == Sends::kWeights) return make_plain_mean();
+  return tacit::make_mean(*this, options, with_momentum(options.sends));
+}
+
+std::unique_ptr<PushCodec> ReplicaWorker::make_push_codec(int servers) {
+  return tacit::make_push_codec(*this, servers, with_momentum(Sends::kPushes));
 }
 
 void ReplicaWorker::compute_again(std::optional<std::int64_t>) {

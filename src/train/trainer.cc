@@ -29,13 +29,12 @@ class RankTrainer {
   RankTrainer(Process& me, const TrainJob& job, RankReport& report)
       : me_(me),
         job_(job),
-        options_(with_momentum_in_place(job.options, job.strategies)),
         report_(report),
         clock_(me.tasks().clock()),
         model_(job.make_model()),
-        optimizer_(make_optimizer(options_.optimizer)),
+        optimizer_(make_optimizer(job.options.optimizer)),
         schedule_(make_schedule(job.options.schedule)),
-        strategy_(make_strategy(job.strategies, options_.strategy, me.size(), options_.compress)),
+        strategy_(make_strategy(job.strategies, job.options.strategy, me.size(), job.options.compress)),
         times_(me),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
@@ -45,7 +44,7 @@ class RankTrainer {
         plan_(job.options.evaluate_every, job.options.target) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
-    worker_.set_compress(options_.compress);
+    worker_.set_compress(job.options.compress);
     worker_.set_pieces(strategy_->pieces(me.size()));
   }
 
@@ -195,11 +194,7 @@ class RankTrainer {
     count_traffic();
   }
 
-  void count_traffic() {
-    const Ledger& ledger = me_.comm().ledger();
-    report_.sent = ledger.sent(Tag::Lane::kTrain);
-    report_.sent += ledger.sent(Tag::Lane::kBackground);
-  }
+  void count_traffic() { report_.sent = me_.comm().ledger().training(); }
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {
@@ -237,7 +232,6 @@ class RankTrainer {
 
   Process& me_;
   const TrainJob& job_;
-  const TrainOptions options_;  // as they are carried out
   RankReport& report_;
   Clock& clock_;
   const std::unique_ptr<Model> model_;

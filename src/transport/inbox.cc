@@ -45,6 +45,7 @@ class Receive final : public Operation {
   bool ready_by(Deadline deadline) override {
     return inbox_.waiter_.ready_by(want_.peer, arrived_, deadline);
   }
+  bool ready() override { return inbox_.waiter_.ready(want_.peer, arrived_); }
 
  private:
   friend class Inbox;

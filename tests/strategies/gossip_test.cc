@@ -145,7 +145,7 @@ TEST(Gossip, AllThatWerePushedToARankAreAveragedWithEqualWeights) {
   on_every_comm(4, [](Comm& comm) {
     ThreadTasks tasks;
     Floats x(10, static_cast<float>(comm.rank() + 1));
-    PushSum mass(PushSum::Rule::kUnweighted, comm, tasks, 9, x);
+    PushSum mass(PushSum::Rule::kUnweighted, comm, tasks, x);
     if (comm.rank() > 0) mass.give(0, x);
     mass.close(x);
     EXPECT_FLOAT_EQ(x[3], comm.rank() == 0 ? (1.0F + 2 + 3 + 4) / 4 : static_cast<float>(comm.rank() + 1));
@@ -158,7 +158,7 @@ TEST(Gossip, PushSumConservesTheSumsOfNumeratorsAndOfWeights) {
     on_every_comm(ranks, [&](Comm& comm) {
       ThreadTasks tasks;
       Floats x(100, static_cast<float>(comm.rank()));
-      PushSum mass(PushSum::Rule::kWeighted, comm, tasks, 9, x);
+      PushSum mass(PushSum::Rule::kWeighted, comm, tasks, x);
       Rng rng(1, comm.rank(), 0, Rng::Use::kPeerChoice);
       for (int t = 0; t < 40; ++t) {
         const auto other = 1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(ranks - 1)));

@@ -66,10 +66,7 @@ inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64
     World world = World::simulated(cluster_of(ranks), 1, without_limits());
     world.run([&](Process& me) {
       FewNumbers r(me, spec, count);
-      const Ledger& ledger = me.comm().ledger();
-      const auto sent = [&] {
-        return ledger.sent(Tag::Lane::kTrain).payload + ledger.sent(Tag::Lane::kBackground).payload;
-      };
+      const auto sent = [&] { return me.comm().ledger().training().payload; };
       const auto before = sent();
       for (std::int64_t t = 0; t < steps; ++t) r.step(t);
       me.tasks().clock().sleep(Seconds(1));  // what is under way arrives

@@ -37,6 +37,8 @@ class Replica final : public ReplicaWorker {
         params_(how.parameters),
         gradient_(how.parameters),
         tensors_{{0, how.parameters / 3}, {how.parameters / 3, how.parameters - how.parameters / 3}} {
+    std::erase_if(tensors_, [](const Slice& tensor) { return tensor.count == 0; });
+    set_compress(how.compress);
     Rng rng(9, process.rank(), 0, Rng::Use::kInit);  // start() must make them equal
     for (float& x : params_) x = rng.normal();
   }
@@ -92,7 +94,6 @@ inline void with_replicas(const ReplicaCase& c, const Body& body) {
   World world = World::threads(c.ranks, {.limits = {Seconds(60), Seconds(20), nullptr}});
   world.run([&](Process& me) {
     Replica replica(me, c);
-    replica.set_compress(c.compress);
     const auto strategy = make_strategy(builtin_strategies(), c.strategy, c.ranks, c.compress);
     strategy->start(replica);
     body(replica, *strategy);

@@ -24,6 +24,8 @@ class Feedback {
 
   // pending()[at] <- what to compress in place of x. rescale is eta_{t-1}/eta_t. False where it is not finite.
   [[nodiscard]] bool take(ConstFloatView x, Slice at, float rescale);
+  // A place for x, before take() gets it from there.
+  FloatView room(Slice at) { return part(pending_.view(), at); }
   // Before sent() what to compress, afterwards what was left out.
   ConstFloatView pending() const { return pending_.view(); }
   void sent(Slice at, const Compressor& by, ConstBytes payload);

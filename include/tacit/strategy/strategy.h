@@ -22,8 +22,8 @@ class Strategy {
   virtual std::string why_not(const Compression& how) const;
 
   // How many pieces of equal size every global batch is cut into, for algorithms that choose what a rank computes. The
-  // loop then computes no gradient of its own, and step() asks for those it wants with Worker::gradient_of. 0: the loop's
-  // own batches.
+  // loop then computes no gradient of its own, and step() asks for those it wants with Worker::gradient_of. 0: the
+  // loop's own batches.
   virtual int pieces(int ranks) const;
 
   // Before the first gradient. Equal weights everywhere: rank 0's.

@@ -13,6 +13,7 @@
 #include "tacit/core/views.h"
 #include "tacit/strategy/mean.h"
 #include "tacit/strategy/optimizer.h"
+#include "tacit/strategy/push_codec.h"
 
 namespace tacit {
 
@@ -54,6 +55,8 @@ class Worker {
   virtual Comm& comm() = 0;
   // A mean over ranks of vectors like params(), in the form that the run wants. Collective, in Strategy::start.
   virtual std::unique_ptr<Mean> make_mean(const MeanOptions& options) = 0;
+  // The same for gradients that are pushed to so many shards.
+  virtual std::unique_ptr<PushCodec> make_push_codec(int servers) = 0;
   virtual Tasks& tasks() = 0;
   virtual Rng rng(Rng::Use use) const = 0;  // at (seed, rank, t)
 };

@@ -30,7 +30,7 @@ struct Account {
 
 // Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser that steps once per
 // gradient: it is the inner optimiser, and its learning rate is the strategy's. The momentum of an SGD goes where
-// `tacit train` has it (train/momentum_place.h): with ssgd and ef in front of the compressor, with compskip in
+// `tacit train` has it (docs/compression.md): with ssgd and ef in front of the compressor, with compskip in
 // Nesterov's form. docs/replicated.md has every method, and what each misuse says.
 //
 // Order     step(), or accumulate() any number of times and step(); exchange() and apply() are a step in two; finish()

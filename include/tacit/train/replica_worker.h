@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +26,9 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
+  // These put the momentum of the inner optimiser where it belongs (src/means/momentum_place.h).
   std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
+  std::unique_ptr<PushCodec> make_push_codec(int servers) final;
 
   void gradient_at(ConstFloatView x) final;
   void gradient_of(std::int64_t piece) final;
@@ -54,6 +55,12 @@ class ReplicaWorker : public Worker {
 
  private:
   friend class EvaluationPoint;
+  // Puts the momentum of the inner SGD where the rule says, from what its user asked for, and returns the one that has to
+  // go in front of the compressor, or 0. Another optimiser keeps what it has.
+  virtual double place_momentum(const MomentumRule&) { return 0; }
+  // The run's compressor, with the momentum that belongs in front of it.
+  std::optional<Compression> with_momentum(Sends sends);
+
   // gradient() and loss() become those, at params(), of this step's mini-batch or of a piece of its global batch. Throws
   // InvalidConfig that says what to give where the loop has no way to do so; unless overridden, always.
   virtual void compute_again(std::optional<std::int64_t> piece);
@@ -84,7 +91,7 @@ class TrainingPoint {
     const ConstFloatView place;  // a buffer that was given other memory since then is left as it is
     Buffer values;
   };
-  std::deque<Kept> buffers_;  // nothing here can move
+  std::vector<Kept> buffers_;
 };
 
 // The strategy's model() and averaged buffers in place of the training point, for as long as it lives. Its

@@ -14,10 +14,10 @@
 
 namespace tacit::torch {
 
-// The momentum of an SGD, the moments of Adam and AdamW; of other kinds nothing but reset(). LibTorch keeps a tensor per
-// parameter, made at its first step; state() points those into flat memory, where the optimiser then works, so that who
-// writes into a view changes what the optimiser remembers. torch::load of the optimiser gives it other tensors: their
-// values are taken over at the next state().
+// The momentum of an SGD, the moments of Adam and AdamW; of other kinds nothing but reset(). LibTorch keeps a tensor
+// per parameter, made at its first step; state() points those into flat memory, where the optimiser then works, so that
+// who writes into a view changes what the optimiser remembers. torch::load of the optimiser gives it other tensors:
+// their values are taken over at the next state().
 //
 // Lifetime  all that it is given must outlive it.
 class FlatState final : public OptimizerState {

@@ -52,13 +52,13 @@ Replica::Replica(Process& process, const Given& given)
       optimizer_(checked(given.optimizer, given.module)),
       optimized_(parameters_of(given.optimizer)),
       flat_(given.module),
-      inner_(given.optimizer, info_.sends, options_.compress),
+      inner_(given.optimizer, options_.compress),
       times_(process),
       worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
       bytes_before_(bytes_sent()),
       start_(now()),
-      strategy_(make_strategy(known_, given.strategy, process.size(), inner_.compress())) {
+      strategy_(make_strategy(known_, given.strategy, process.size(), options_.compress)) {
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
            "does not work with it, which keeps weights of its own; use another strategy");
@@ -71,7 +71,7 @@ Replica::Replica(Process& process, const Given& given)
   agree(process.control(), settings_of(module_, optimizer_, strategy_text_, options_));
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
-  worker_.set_compress(inner_.compress());
+  worker_.set_compress(options_.compress);
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
   if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") &&
@@ -315,10 +315,7 @@ std::string Replica::advice() {
   return tacit::advice(run, known_, AdviceWords::kLibrary);
 }
 
-std::uint64_t Replica::bytes_sent() const {
-  const Ledger& ledger = process_.comm().ledger();
-  return ledger.sent(Tag::Lane::kTrain).wire() + ledger.sent(Tag::Lane::kBackground).wire();
-}
+std::uint64_t Replica::bytes_sent() const { return process_.comm().ledger().training().wire(); }
 
 void Replica::finish() {
   require_training("finish()");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "adapters/torch/flat_optimizer.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 
@@ -65,7 +64,7 @@ std::unique_ptr<Optimizer> TorchWorker::new_optimizer() const {
         "before_apply cannot run with " + parts_.strategy +
         ", which applies gradients on its servers and not here; leave it out, or use a strategy "
         "without servers");
-  return flat_optimizer(parts_.optimizer);
+  return parts_.inner.flat();
 }
 
 std::vector<double> TorchWorker::rates() const {

@@ -67,6 +67,7 @@ class TorchWorker final : public ReplicaWorker {
 
  private:
   void compute_again(std::optional<std::int64_t> piece) override;
+  double place_momentum(const MomentumRule& rule) override { return parts_.inner.place(rule); }
 
   const Parts parts_;
   FlatState state_;

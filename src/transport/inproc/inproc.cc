@@ -83,6 +83,9 @@ class InprocFabric::Hub {
     const auto over = [&] { return done() || hopeless(rank, peer, tag); };
     return box(rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{}, deadline);
   }
+  void wait_any(int rank, std::span<Operation* const> any) {
+    box(rank).gate.wait_until([&] { return any_ready(any); }, patience_, kNever);
+  }
 
  private:
   RealClock clock_;
@@ -135,6 +138,9 @@ class ParcelOperation final : public Operation {
   bool ready_by(Deadline deadline) override {
     return hub_.ready_by(
         parcel_->from, peer_, parcel_->tag, [&] { return parcel_->released.load(); }, deadline);
+  }
+  bool ready() override {
+    return parcel_->released.load() || hub_.hopeless(parcel_->from, peer_, parcel_->tag);
   }
 
  private:
@@ -215,6 +221,7 @@ class ReceiveOperation final : public Operation {
     return hub_.ready_by(
         rank_, want_.peer, want_.tag, [&] { return arrived_.load(); }, deadline);
   }
+  bool ready() override { return arrived_.load() || hub_.hopeless(rank_, want_.peer, want_.tag); }
 
  private:
   std::shared_ptr<Parcel> take_or_post() {
@@ -300,6 +307,7 @@ class InprocEndpoint final : public Endpoint {
 
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override { hub_.wait_any(rank_, any); }
 
  private:
   Request receive(const ReceiveOperation::Want& want) {

@@ -63,6 +63,7 @@ class MpiFabric::ShipmentOperation final : public Operation {
   bool ready_by(Deadline deadline) override {
     return fabric_.ready_by(shipment_->peer, shipment_->done, deadline);
   }
+  bool ready() override { return fabric_.ready(shipment_->peer, shipment_->done); }
 
  private:
   MpiFabric& fabric_;
@@ -187,6 +188,10 @@ void MpiFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
 
 bool MpiFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
   return poll_until([&] { return done.load() || hopeless(peer); }, deadline);
+}
+
+void MpiFabric::wait_any(std::span<Operation* const> any) {
+  poll_until([&] { return any_ready(any); }, kNever);
 }
 
 void MpiFabric::throw_lost(int peer, Tag tag) {

@@ -48,6 +48,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override;
 
   // See abandon_mpi.
   void abandon(const std::exception_ptr& error);
@@ -68,6 +69,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   // Waiter
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
   bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, const std::atomic<bool>& done) const override { return done.load() || hopeless(peer); }
   void between_reads(int peer, const std::function<void()>& fn) override;
 
   Request receive(const Inbox::Want& want);

@@ -65,6 +65,9 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override {
+    reactor_.wait_until([&] { return any_ready(any); }, kNever);
+  }
 
   // ConnectionOwner
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override {
@@ -74,6 +77,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
     wait_for(peer, tag, done, false);
   }
   bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, const std::atomic<bool>& done) const override { return done.load() || hopeless(peer); }
   void between_reads(int peer, const std::function<void()>& fn) override;
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
   void on_message(int peer, Tag tag) override { circles().count_received(peer, tag); }

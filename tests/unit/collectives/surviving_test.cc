@@ -217,7 +217,9 @@ TEST(Stars, WhoseAgentsAskEachOtherDoNotWaitForEachOther) {
       if (!star) {
         Floats got(result.size());
         caller.call(rank - 2, Star::kService,
-                    {rank, StarOp{StarOp::Kind::kSum}.method(), number, std::as_bytes(std::span(got))},
+                    {.method = StarOp{StarOp::Kind::kSum}.method(),
+                     .step = number,
+                     .body = std::as_bytes(std::span(got))},
                     std::as_writable_bytes(std::span(got)));
         EXPECT_EQ(got, result);
       }

@@ -343,7 +343,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
       if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), out, in);
       if (kind == 4) comm.all_gather(x);
       if (kind == 5 && behind) behind->wait();
-      if (kind == 5) behind = train.start([&z](Comm& lane) { lane.sum(z); });
+      if (kind == 5) behind = train.start([&z](Collectives& lane) { lane.sum(z); });
     }
     if (behind) behind->wait();
   });
@@ -355,7 +355,7 @@ TEST_P(CirclesOf, AnExchangeInTheBackgroundEndsNoWaitInFront) {
   const auto errors = errors_of(2, long_limits(), [](Comm& train, Comm&) {
     float x = 1;
     float y = 1;
-    const auto behind = train.start([&](Comm& comm) {
+    const auto behind = train.start([&](Collectives& comm) {
       if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3000));
       comm.sum(std::span(&y, 1));
     });

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/momentum_place.h"
+#include "means/momentum_place.h"
 
 #include "tacit/core/error.h"
-#include "tacit/core/text.h"
 
 namespace tacit {
 
-MomentumPlace momentum_place(Sends sends, const std::string& compress, const SgdSettings& sgd) {
+MomentumPlace momentum_place(Sends sends, const std::optional<Compression>& how, const SgdSettings& sgd) {
   if (sgd.momentum == 0) return MomentumPlace::kInside;
   if (sends == Sends::kBothWays)
     return sgd.nesterov ? MomentumPlace::kInside : MomentumPlace::kInsideNesterov;
-  if (sends != Sends::kGradients || compress.empty()) return MomentumPlace::kInside;
-  const Compression how = Compression::parse(compress);
-  const bool moves = how.memory == Memory::kErrorFeedback && !how.momentum;
+  const bool gradients = sends == Sends::kGradients || sends == Sends::kPushes;
+  const bool moves = gradients && how && how->memory == Memory::kErrorFeedback && !how->momentum;
   return moves ? MomentumPlace::kInFront : MomentumPlace::kInside;
 }
 
@@ -26,10 +24,6 @@ SgdSettings left_inside(MomentumPlace place, const SgdSettings& sgd) {
       return {0, sgd.weight_decay / (1 - sgd.momentum), false};
   }
   throw Bug("a momentum in no place");
-}
-
-std::string with_momentum(MomentumPlace place, const std::string& compress, const SgdSettings& sgd) {
-  return place == MomentumPlace::kInFront ? compress + ",momentum=" + exact(sgd.momentum) : compress;
 }
 
 void refuse_two_momenta(const std::string& compress, const std::string& optimizer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "collectives/background.h"
+#include "collectives/exchange_queue.h"
 
 #include <exception>
 #include <utility>
@@ -9,14 +9,14 @@
 namespace tacit {
 
 // Owned by the queue while it waits or runs and by the caller's Pending until that is dropped.
-class Background::Job {
+class ExchangeQueue::Job {
  public:
-  Job(Tasks& tasks, std::function<void(Comm&)> fn) : fn_(std::move(fn)), result_(tasks) {}
+  Job(Tasks& tasks, std::function<void(Collectives&)> fn) : fn_(std::move(fn)), result_(tasks) {}
 
-  void run(Comm& comm) {
+  void run(Collectives& with) {
     std::exception_ptr error;
     try {
-      fn_(comm);
+      fn_(with);
     } catch (...) {
       error = std::current_exception();
     }
@@ -38,13 +38,13 @@ class Background::Job {
     error_ = std::move(error);
   }
 
-  std::function<void(Comm&)> fn_;
+  std::function<void(Collectives&)> fn_;
   Channel<std::exception_ptr> result_;
   bool ended_ = false;  // this and error_ belong to the caller's task
   std::exception_ptr error_;
 };
 
-class Background::Handle final : public Pending {
+class ExchangeQueue::Handle final : public Pending {
  public:
   Handle(std::shared_ptr<Job> job, Endpoint& endpoint, std::shared_ptr<const TaskTally> tally)
       : job_(std::move(job)), endpoint_(endpoint), tally_(std::move(tally)) {}
@@ -71,26 +71,30 @@ class Background::Handle final : public Pending {
   const std::shared_ptr<const TaskTally> tally_;
 };
 
-void Background::warn_peers(Endpoint& endpoint) {
+void ExchangeQueue::warn_peers(Endpoint& endpoint) {
   if (std::uncaught_exceptions() > 0) endpoint.fail(nullptr);
 }
 
-Background::Background(Tasks& tasks, Endpoint& endpoint, Comm& comm)
+ExchangeQueue::ExchangeQueue(Tasks& tasks, Endpoint& endpoint, const std::string& name, Collectives& with)
     : tasks_(tasks), endpoint_(endpoint), queue_(tasks), tally_(std::make_shared<TaskTally>()) {
-  task_ = tasks_.spawn("tacit-exchange", [this, &comm] {
+  task_ = tasks_.spawn("tacit-" + name, [this, &with] {
     tally_->publish();
-    while (const std::shared_ptr<Job> job = queue_.get()) job->run(comm);
+    while (const std::shared_ptr<Job> job = queue_.get()) {
+      job->run(with);
+      outstanding_.fetch_sub(1);
+    }
   });
 }
 
-Background::~Background() {
-  warn_peers(endpoint_);
+ExchangeQueue::~ExchangeQueue() {
+  if (outstanding_.load() > 0) warn_peers(endpoint_);
   queue_.put(nullptr);
   task_->join();
 }
 
-std::unique_ptr<Pending> Background::start(std::function<void(Comm&)> fn) {
+std::unique_ptr<Pending> ExchangeQueue::start(std::function<void(Collectives&)> fn) {
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
+  outstanding_.fetch_add(1);
   queue_.put(job);
   return std::make_unique<Handle>(std::move(job), endpoint_, tally_);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One task that runs exchanges in the order they were started.
+// The task behind Background: it runs exchanges in the order they were started.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 
-#include "tacit/collectives/comm.h"
+#include "tacit/collectives/background.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
@@ -15,15 +17,15 @@ namespace tacit {
 class TaskTally;  // transport/wait_tally.h
 
 // Threads   start() from one task at a time.
-// Lifetime  the destructor lets started exchanges end. endpoint and comm must outlive it.
-class Background {
+// Lifetime  the destructor lets started exchanges end. endpoint and `with` must outlive it.
+class ExchangeQueue {
  public:
-  Background(Tasks& tasks, Endpoint& endpoint, Comm& comm);
-  ~Background();
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
+  ExchangeQueue(Tasks& tasks, Endpoint& endpoint, const std::string& name, Collectives& with);
+  ~ExchangeQueue();
+  ExchangeQueue(const ExchangeQueue&) = delete;
+  ExchangeQueue& operator=(const ExchangeQueue&) = delete;
 
-  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn);
+  std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn);
 
  private:
   class Job;
@@ -34,6 +36,7 @@ class Background {
   Tasks& tasks_;
   Endpoint& endpoint_;
   Channel<std::shared_ptr<Job>> queue_;  // null ends the task
+  std::atomic<int> outstanding_{0};      // started and not ended
   const std::shared_ptr<TaskTally> tally_;
   std::unique_ptr<Task> task_;
 };
