@@ -126,8 +126,7 @@ void Shards::push(std::int64_t step, ConstFloatView x) const {
 
 void Shards::push(std::int64_t step, std::span<const ConstBytes> messages) const {
   std::vector<Addressed> pushes;
-  for (const Place& p : round_)
-    pushes.push_back({p.rank, {comm_.rank(), kPush, step, messages[p.shard]}});
+  for (const Place& p : round_) pushes.push_back({p.rank, {comm_.rank(), kPush, step, messages[p.shard]}});
   comm_.post_all(kService, pushes);
 }
 
