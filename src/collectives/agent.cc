@@ -32,7 +32,7 @@ class EndpointAnswer final : public Answer {
     send(kept->view(), kept);
   }
   void send(ConstBytes reply, std::shared_ptr<const void> keep) override {
-    answers_.add(endpoint_.isend(to_, tag_, reply), std::move(keep));
+    answers_.add_send(endpoint_.isend(to_, tag_, reply), std::move(keep));
   }
 
  private:
@@ -148,7 +148,7 @@ class Agent::Desk {
   void finish() {
     for (const Asked& each : asked_) handle(each);
     asked_.clear();
-    answers_.finish();
+    answers_.finish_sends();
   }
 
   Endpoint& endpoint_;

@@ -15,7 +15,7 @@ SwapRound::SwapRound(Endpoint& endpoint, Unattended& left, Manner manner, Deadli
 SwapRound::~SwapRound() {
   if (patient()) return;
   for (Expected& each : expected_)
-    if (each.message) left_.add(std::move(each.message));
+    if (each.message) left_.add_receive(std::move(each.message));
 }
 
 std::size_t SwapRound::expect(int peer, Tag tag) {
@@ -37,7 +37,7 @@ void SwapRound::send(int peer, Tag tag, ConstBytes data) {
   if (!copy_ || copied_.data() != data.data() || copied_.size() != data.size())
     copy_ = std::make_shared<KeptBytes>(data);
   copied_ = data;
-  left_.add(endpoint_.isend(peer, tag, copy_->view()), copy_);
+  left_.add_send(endpoint_.isend(peer, tag, copy_->view()), copy_);
 }
 
 std::optional<ConstBytes> SwapRound::take(std::size_t number) {

@@ -39,21 +39,23 @@ class KeptBytes {
 class Unattended {
  public:
   // `keep` lives as long as the message is under way.
-  void add(Request message, std::shared_ptr<const void> keep = nullptr) {
-    messages_.push_back({std::move(keep), std::move(message)});
+  void add_send(Request message, std::shared_ptr<const void> keep) {
+    sent_.push_back({std::move(keep), std::move(message)});
   }
+  void add_receive(Request message) { given_up_.push_back({nullptr, std::move(message)}); }
   // Lets go of those that have ended.
   void sweep() {
-    messages_.remove_if([](Entry& each) {
-      if (!each.message->ready()) return false;
-      end(*each.message);
-      return true;
-    });
+    for (auto* each : {&given_up_, &sent_})
+      each->remove_if([](Entry& entry) {
+        if (!entry.message->ready()) return false;
+        end(*entry.message);
+        return true;
+      });
   }
-  // Waits for all.
-  void finish() {
-    for (Entry& each : messages_) end(*each.message);
-    messages_.clear();
+  // Waits until all is sent.
+  void finish_sends() {
+    for (Entry& each : sent_) end(*each.message);
+    sent_.clear();
   }
 
  private:
@@ -69,7 +71,8 @@ class Unattended {
     }
   }
 
-  std::list<Entry> messages_;
+  std::list<Entry> sent_;
+  std::list<Entry> given_up_;  // after sent_: loans are given back first
 };
 
 }  // namespace tacit

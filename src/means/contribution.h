@@ -32,7 +32,9 @@ class Contribution {
   void commit();
 
   const TensorSplit& split() const { return split_; }
-  Feedback& memory() { return memory_; }  // of the large tensors, and of the small ones behind them if it has all
+  Feedback& memory() {
+    return memory_;
+  }  // of the large tensors, and of the small ones behind them if it has all
   const Feedback& memory() const { return memory_; }
   FloatView small() { return small_.view(); }  // otherwise these
   // Where a small tensor lies in the memory that has all.

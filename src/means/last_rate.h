@@ -15,9 +15,7 @@ class LastRate {
     if (lr > 0) last_ = lr;
   }
   void save(StateWriter& state) const { state.write("mean.last_lr", std::as_bytes(std::span(&last_, 1))); }
-  void load(StateReader& state) {
-    state.read("mean.last_lr", std::as_writable_bytes(std::span(&last_, 1)));
-  }
+  void load(StateReader& state) { state.read("mean.last_lr", std::as_writable_bytes(std::span(&last_, 1))); }
 
  private:
   float last_ = 0;  // 0: there was none

@@ -84,7 +84,9 @@ class DecodingRule final : public ShardRule {
     kernels::fill(0, packed_.view());
     MessageReader reader(message, from);
     std::size_t at = 0;
-    const auto next = [&](std::size_t count) { return part(packed_.view(), {std::exchange(at, at + count), count}); };
+    const auto next = [&](std::size_t count) {
+      return part(packed_.view(), {std::exchange(at, at + count), count});
+    };
     for (const Slice& piece : content_.pieces) compressor_->decode_add(reader.next(), 1, next(piece.count));
     if (content_.small.count > 0) plain_->decode_add(reader.next(), 1, next(content_.small.count));
     reader.finish();
@@ -140,7 +142,8 @@ class CodedPushes final : public PushCodec {
     }
     own_.commit();
     rate_.remember(w.lr());
-    clock_.work((kCopiesOfMemory + how_.maker.effort.encode) * static_cast<double>(own_.memory().pending().size_bytes()));
+    clock_.work((kCopiesOfMemory + how_.maker.effort.encode) *
+                static_cast<double>(own_.memory().pending().size_bytes()));
     return messages_;
   }
   std::unique_ptr<ShardRule> decoding(Slice shard, std::unique_ptr<ShardRule> rule) const override {
@@ -176,7 +179,8 @@ class CodedPushes final : public PushCodec {
 
 }  // namespace
 
-std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers, const std::optional<Compression>& compress) {
+std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers,
+                                           const std::optional<Compression>& compress) {
   const std::vector<Slice> shards = Shards::parts(w.params().size(), servers);
   if (compress) return std::make_unique<CodedPushes>(w, *compress, shards);
   return std::make_unique<PlainPushes>(w.params(), shards);

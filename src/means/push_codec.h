@@ -10,6 +10,7 @@
 namespace tacit {
 
 // For vectors like w.params() and so many servers. compress: the run's, if it has one.
-std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers, const std::optional<Compression>& compress);
+std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers,
+                                           const std::optional<Compression>& compress);
 
 }  // namespace tacit

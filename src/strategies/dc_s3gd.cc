@@ -117,7 +117,7 @@ class DcS3gd final : public Strategy {
   Sent sent_ = Sent::kNothing;  // what the last exchange carries
   Buffer mean_;
   Buffer dw_;
-  Buffer average_;                    // the result of the last exchange, whose it is while that is under way
+  Buffer average_;  // the result of the last exchange, whose it is while that is under way
   std::unique_ptr<Mean> updates_;
   std::unique_ptr<Mean> weights_;
   std::unique_ptr<Pending> pending_;  // last: it ends before what it uses

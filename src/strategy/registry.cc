@@ -55,7 +55,9 @@ std::string why_not(const StrategyInfo& strategy, const Compression& how) {
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
   switch (sends) {
     case Sends::kNotCompressed:
-      return strategy + " has no compressed form; leave the compressor out, or use ssgd, local, dc_s3gd, ssd or compskip";
+      return strategy +
+             " has no compressed form; leave the compressor out, or use ssgd, local, dc_s3gd, ssd or "
+             "compskip";
     case Sends::kWeights:
       return strategy +
              " sends weights, of which nothing may be left out: nobody could tell what is missing from a "

@@ -55,7 +55,7 @@ class FlatWorker final : public ReplicaWorker {
 
   const Parts parts_;
   const std::optional<SgdSettings> asked_;  // of the optimiser
-  Batch batch_;  // that gradient() is of
+  Batch batch_;                             // that gradient() is of
   double loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -141,6 +141,26 @@ TEST(Gossip, PushSumConservesTheMean) {
   }
 }
 
+// As in a GAN: two strategies on one rank at a time, each with agents of its own.
+TEST(Gossip, TwoOnOneRankKeepApart) {
+  for (const char* spec : {"gossip:mode=push,push_sum", "gossip", "wagma:group=2,period=4"}) {
+    World world = World::threads(3, {.limits = test_limits()});
+    world.run([&](Process& me) {
+      FewNumbers small(me, spec, 5);
+      FewNumbers large(me, spec, 6000);
+      large.gradient(-100 * static_cast<float>(me.rank() + 1));
+      for (std::int64_t t = 0; t < 40; ++t) {
+        small.step(t);
+        large.step(t);
+      }
+      large.strategy->finish(large.worker);
+      small.strategy->finish(small.worker);
+      EXPECT_TRUE(small.x() >= 1 && small.x() <= 3) << spec << ": " << small.x();
+      EXPECT_TRUE(large.x() >= 100 && large.x() <= 300) << spec << ": " << large.x();
+    });
+  }
+}
+
 TEST(Gossip, AllThatWerePushedToARankAreAveragedWithEqualWeights) {
   on_every_comm(4, [](Comm& comm) {
     ThreadTasks tasks;

@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "tacit/collectives/comm.h"
@@ -18,7 +17,7 @@ namespace tacit::test {
 struct LateRank {
   static constexpr int kRanks = 3;
   static constexpr int kLate = 2;
-  int rounds = 1000;
+  int rounds = 100;
   Seconds patience{0.001};                          // of the others
   std::function<void(int round)> await_others{};    // the late rank comes after their deadline
   std::function<void(int rank, int round)> past{};  // a rank has been through a round
@@ -98,11 +97,11 @@ class OthersAhead {
     return {.rounds = rounds,
             .await_others =
                 [this](int round) {
-                  const RealClock clock;
+                  RealClock clock;
                   const Seconds limit = clock.now() + Seconds(60);
                   while (through_[0].load() <= round || through_[1].load() <= round) {
                     if (clock.now() > limit) throw Timeout("the others do not come through their round");
-                    std::this_thread::yield();
+                    clock.sleep(Seconds(0.001));
                   }
                 },
             .past = [this](int rank, int) { through_[static_cast<std::size_t>(rank)].fetch_add(1); }};

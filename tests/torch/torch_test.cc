@@ -287,7 +287,7 @@ TEST(FlatOptimizers, EqualLibTorchsOwn) {
       const auto g = ::torch::cos(::torch::arange(100, ::torch::kFloat32) * (step + 1)).contiguous();
       theirs.mutable_grad() = g;
       optimizer->step();
-      flat->step({g.data_ptr<float>(), 100}, 0.1F, ours);
+      flat->step(std::span(g.data_ptr<float>(), 100), 0.1F, ours);
     }
     for (std::size_t i = 0; i < 100; ++i)
       ASSERT_NEAR(ours[i], theirs.view(-1)[static_cast<std::int64_t>(i)].item<float>(), 2e-5F) << pair.ours;

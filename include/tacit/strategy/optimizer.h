@@ -25,7 +25,7 @@ struct SgdSettings {
 enum class MomentumPlace {
   kInside,          // the optimiser's, as its user wrote it
   kInsideNesterov,  // the optimiser's, in Nesterov's form: updates are sent both ways, so that it is in front already
-  kInFront,         // the compressor's, in Nesterov's form: the optimiser has none
+  kInFront,  // the compressor's, in Nesterov's form: the optimiser has none
 };
 
 using MomentumRule = std::function<MomentumPlace(const SgdSettings& asked)>;

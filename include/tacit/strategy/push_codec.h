@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How what workers push to shards travels: as it is, or compressed, where each keeps what it left out and adds it to its
-// next push (Y. Xu et al., CD-SGD, arXiv:2106.10796). What shards answer is exact in either case.
+// next push (CD-SGD, arXiv:2106.10796). What shards answer is exact in either case.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,7 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
-  // These put the momentum of the inner optimiser where it belongs (src/means/momentum_place.h).
+  // These put the momentum of the inner optimiser where it belongs (docs/compression.md).
   std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
   std::unique_ptr<PushCodec> make_push_codec(int servers) final;
 

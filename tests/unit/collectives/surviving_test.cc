@@ -92,6 +92,33 @@ TEST(SurvivingComm, EveryCollectiveGoesOnAmongThoseThatLive) {
   });
 }
 
+// Of three neighbours one is lost: nothing comes from it, and the others' messages do, now and later.
+TEST(SurvivingComm, ASwapGoesOnWithTheNeighboursThatLive) {
+  InprocFabric fabric(4, test_limits());
+  on_surviving_comms(fabric, 4, [&](Comm& comm) {
+    comm.barrier();
+    if (comm.rank() == 2) {
+      fabric.leave(2, Leave::kFailed, "killed on purpose");
+      return;
+    }
+    for (int round = 0; round < 3; ++round) {
+      const auto said = [&](int rank) { return Floats(6000, value(rank) + static_cast<float>(round)); };
+      const Floats out = said(comm.rank());
+      std::vector<Floats> in(4, Floats(out.size(), -1));
+      std::vector<Swap> with;
+      for (int peer = 0; peer < 4; ++peer)
+        if (peer != comm.rank()) with.push_back({peer, out, in[static_cast<std::size_t>(peer)]});
+      const std::vector<bool> came = comm.swap(with);
+      for (std::size_t i = 0; i < with.size(); ++i) {
+        const int peer = with[i].peer;
+        EXPECT_EQ(came[i], peer != 2);
+        EXPECT_EQ(in[static_cast<std::size_t>(peer)], peer == 2 ? Floats(out.size(), -1) : said(peer));
+      }
+    }
+    comm.barrier();
+  });
+}
+
 // Ranks are lost at moments of no plan, one after the other, in the middle of means that follow each other. All that
 // live have the same results, each of a set of ranks that shrinks.
 void lose_while_averaging(std::size_t count, const std::vector<int>& victims, int trial) {

@@ -14,7 +14,7 @@ TEST(SwapDeadline, HoldsOverTcpToo) {
     run_ranks(LateRank::kRanks, [&](int rank) {
       ThreadTasks tasks;
       const auto comm = make_endpoint_comm(fabric.endpoint(rank), tasks, Tag::Lane::kTrain);
-      swap_with_a_late_rank(*comm, ahead.plan(200));
+      swap_with_a_late_rank(*comm, ahead.plan(50));
     });
   }
 }
