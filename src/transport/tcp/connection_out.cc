@@ -40,7 +40,7 @@ class Connection::SendOperation final : public Operation {
     return {connection_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {
-    return connection_.owner_.ready_by(connection_.peer_, out_->done, deadline);
+    return connection_.owner_.ready_by(connection_.peer_, tag_, out_->done, deadline);
   }
 
  private:
