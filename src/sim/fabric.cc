@@ -152,7 +152,7 @@ class SimEndpoint final : public Endpoint {
   bool here(int peer) const override { return hub_.roster(rank_).here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
-    check_peer(peer);
+    hub_.roster(rank_).check(peer);
     ledger_.count_sent(peer, tag.lane(), data.size(), kFraming);
     auto message = std::make_shared<Message>(rank_, peer, tag, hub_.scheduler().now(), data);
     const bool eager = data.size() <= kEagerBytes;
@@ -166,11 +166,8 @@ class SimEndpoint final : public Endpoint {
 
  private:
   Request receive(const Want& want) {
-    if (want.peer != kAnyRank) check_peer(want.peer);
+    if (want.peer != kAnyRank) hub_.roster(rank_).check(want.peer);
     return std::make_unique<sim::ReceiveOperation>(hub_, rank_, ledger_, want);
-  }
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
   }
 
   Hub& hub_;

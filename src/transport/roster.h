@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "tacit/core/error.h"
 #include "tacit/core/mutex.h"
 #include "tacit/transport/fabric.h"
 #include "transport/limits.h"
@@ -40,6 +41,10 @@ class Roster {
 
   // --- presence
 
+  // Throws Bug for what is no rank of this world.
+  void check(int rank) const {
+    TACIT_CHECK(rank >= 0 && at(rank) < presence_.size(), "there is no rank " + std::to_string(rank));
+  }
   bool here(int rank) const { return presence_[at(rank)].load() == Presence::kHere; }
   bool failed(int rank) const { return presence_[at(rank)].load() == Presence::kFailed; }
   bool anybody_failed() const { return failed_.load() != kAnyRank; }

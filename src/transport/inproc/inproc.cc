@@ -233,7 +233,7 @@ class InprocEndpoint final : public Endpoint {
   bool here(int peer) const override { return hub_.roster().here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
-    check_peer(peer);
+    hub_.roster().check(peer);
     hub_.book(rank_).note_use(tag);
     ledger_.count_sent(peer, tag.lane(), data.size(), 0);
     Mailbox& box = hub_.box(peer);
@@ -261,12 +261,9 @@ class InprocEndpoint final : public Endpoint {
 
  private:
   Request receive(const Want& want) {
-    if (want.peer != kAnyRank) check_peer(want.peer);
+    if (want.peer != kAnyRank) hub_.roster().check(want.peer);
     hub_.book(rank_).note_use(want.tag);
     return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
-  }
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
   }
 
   Hub& hub_;

@@ -85,7 +85,7 @@ MpiFabric::MpiFabric(std::optional<MpiLibrary> library, MPI_Comm comm, WaitLimit
 // --- what this rank does
 
 Request MpiFabric::isend(int peer, Tag tag, ConstBytes data) {
-  check_peer(peer);
+  roster_.check(peer);
   if (peer == rank_) {
     send_to_self(tag, data);
     return std::make_unique<SentOperation>(peer, tag, data);
@@ -118,7 +118,7 @@ void MpiFabric::send_to_self(Tag tag, ConstBytes data) {
 }
 
 Request MpiFabric::receive(const Want& want) {
-  if (want.peer != kAnyRank) check_peer(want.peer);
+  if (want.peer != kAnyRank) roster_.check(want.peer);
   return inbox_.receive(want);
 }
 

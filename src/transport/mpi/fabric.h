@@ -71,9 +71,6 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   Request receive(const Want& want);
   void send_to_self(Tag tag, ConstBytes data);
   void give_up(Shipment& shipment);
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
-  }
   Peer& peer_at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
   // Has said goodbye.
   bool left() const { return !roster_.here(rank_); }

@@ -86,9 +86,6 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool only_peer);
   CircleWatch& circles() { return housekeeper_.circles(); }
   Request receive(const Want& want);
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
-  }
   MessageWait what(int peer, Tag tag) const { return {rank(), peer, tag}; }
   // Whether a wait has become pointless. Cheap: it is asked on every look.
   bool hopeless(const MessageWait& wait) const {
@@ -154,7 +151,7 @@ TcpFabric::~TcpFabric() {
 // --- what ranks do
 
 Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
-  check_peer(peer);
+  roster_.check(peer);
   if (peer != rank()) {
     circles().count_sent(peer, tag);
     circles().book().note_use(tag);
@@ -171,7 +168,7 @@ Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
 }
 
 Request TcpFabric::receive(const Want& want) {
-  if (want.peer != kAnyRank) check_peer(want.peer);
+  if (want.peer != kAnyRank) roster_.check(want.peer);
   circles().book().note_use(want.tag);
   return inbox_.receive(want);
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Tag kPlain(Tag::Channel::kExchange, Tag::Lane::kTrain, 1);
 constexpr Tag kCollective(Tag::Channel::kAllReduce, Tag::Lane::kTrain, 1);
-constexpr Departure kDone{false, "its program ended"};
+const Departure kDone{false, "its program ended"};
 constexpr int kNobody = kAnyRank;
 
 // What rank 0 of three waits for after some have left in this order, and what becomes of that.
@@ -43,7 +43,9 @@ TEST_P(RosterRule, SaysWhetherAWaitIsInVainAndWhoIsMissing) {
   EXPECT_EQ(roster.over(wait), c.over);
   EXPECT_EQ(roster.missing(wait), c.missing);
   EXPECT_EQ(roster.hopeless(wait), c.over || c.missing != kNobody);
-  if (roster.hopeless(wait)) EXPECT_THROW(roster.give_up(wait), PeerLost);
+  if (roster.hopeless(wait)) {
+    EXPECT_THROW(roster.give_up(wait), PeerLost);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
