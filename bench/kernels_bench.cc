@@ -4,7 +4,6 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "tacit/core/kernels.h"
@@ -32,7 +31,7 @@ void count(benchmark::State& state, int passes) {
 void copy_bytes(benchmark::State& state) {
   Arrays x(state, 2);
   for (auto _ : state) {
-    std::memcpy(x[1].data(), x[0].data(), x[0].size_bytes());
+    copy(x[0], x[1]);
     benchmark::ClobberMemory();
   }
   count(state, 2);

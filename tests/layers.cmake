@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 # Fails where a file includes what its layer may not link. All layers share one include root, so the linker cannot
-# tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed. Fails too for what names_and_sizes.cmake
-# finds.
+# tell. `allowed` repeats DEPS of the top CMakeLists.txt, transitively closed. Fails too where a strategy or a mean looks
+# into a vector, where a layer above core asks for phantoms, and for what names_and_sizes.cmake finds.
 #   cmake -DSOURCE=... -P layers.cmake
 set(core_allowed core)
 set(compress_allowed core compress)
@@ -12,8 +12,9 @@ set(collectives_allowed core compress transport topology collectives)
 set(world_allowed ${collectives_allowed} world)
 set(sim_allowed ${world_allowed} sim)
 set(strategy_allowed ${collectives_allowed} strategy)
+set(means_allowed ${strategy_allowed} means)
 set(strategies_allowed ${strategy_allowed} strategies)
-set(train_allowed ${strategy_allowed} world runlog train)
+set(train_allowed ${means_allowed} world runlog train)
 set(torch_allowed ${train_allowed} strategies torch adapters)
 # Third-party headers and the one folder of src/ that may see each; MPI's is one per layer that has a part over MPI.
 set(foreign "torch/=adapters" "ATen/=adapters" "mpi.h=[a-z]+/mpi" "boost/=transport/tcp" "openssl/=transport/tcp"
@@ -54,6 +55,14 @@ foreach(file IN LISTS files)
       endif()
     endforeach()
   endforeach()
+  file(STRINGS ${SOURCE}/${file} elements REGEX "^[^/]*(std::vector<float>|\\.host\\(\\))")
+  if(elements AND layer MATCHES "^(strategy|strategies|means)$")
+    list(APPEND bad "${file} looks into a vector, which may lie where the host cannot: keep it in a Buffer, leave it to kernels")
+  endif()
+  file(STRINGS ${SOURCE}/${file} phantoms REGEX "^[^/]*[Pp]hantom")
+  if(phantoms AND NOT layer STREQUAL core)
+    list(APPEND bad "${file} asks for phantoms: what differs for them is in their space")
+  endif()
 endforeach()
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/include/tacit/*.h ${SOURCE}/src/*.h ${SOURCE}/src/*.cc

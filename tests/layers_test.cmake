@@ -14,6 +14,9 @@ source(src/core/unnamed.h "namespace tacit {\nnamespace {\n\nenum class Colour {
 string(REPEAT "//\n" 201 long)
 source(include/tacit/core/long.h "${long}")
 source(src/strategies/short_enough.cc "//\n")
+source(src/strategies/looks.cc "// not std::vector<float>\nfloat f(FloatView x) { return x.host()[0]; }\n")
+source(src/means/keeps.cc "std::vector<float> kept_;\n")
+source(src/sim/asks.cc "if (&x.space() == &phantom_space()) return;\n")
 # Legal: a declaration, the same name in another namespace, in two unnamed ones and in another class.
 source(src/core/legal.h "namespace tacit {\n\nclass Twice;\nenum class Colours : int;\n\n}  // namespace tacit\n")
 source(src/core/other.h "namespace tacit::sim {\n\nstruct Twice {\n};\nclass Outer::Twice {\n};\n\n}  // namespace tacit::sim\n")
@@ -29,6 +32,9 @@ set(expected
     "src/runlog/twice.cc defines tacit::Twice, which src/core/twice.h defines: in one program the linker mixes them up"
     "tacit::Twice in src/core/shadow.cc is in an unnamed namespace, and src/core/twice.h has a type of that name"
     "src/core/unnamed.h has an unnamed namespace"
+    "src/strategies/looks.cc looks into a vector"
+    "src/means/keeps.cc looks into a vector"
+    "src/sim/asks.cc asks for phantoms"
     "include/tacit/core/long.h has 201 lines where 200 is the limit"
     "files were checked: is SOURCE right")
 if(status EQUAL 0)

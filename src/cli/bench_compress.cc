@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -156,7 +155,7 @@ CompressRow measure(const std::string& spec, ConstFloatView all, FloatView y_all
   volatile float kept = 0;
   subject->encode(x, 0);  // first touches of memory are not what is measured
   for (int turn = 0; turn < kTurns; ++turn) {
-    copy_s.push_back(seconds_of([&] { std::memcpy(y.data(), x.data(), x.size_bytes()); }));
+    copy_s.push_back(seconds_of([&] { copy(x, y); }));
     encode_s.push_back(seconds_of([&] { subject->encode(x, turn); }));
     decode_s.push_back(seconds_of([&] { subject->decode(y); }));
     pass_s.push_back(seconds_of([&] { kept = kernels::max_abs(x); }));

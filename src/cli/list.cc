@@ -88,7 +88,7 @@ const std::vector<Kind>& kinds() {
       {"strategies",
        [] {
          return entries_of(builtin_strategies(), "tacit train --strategy",
-                           [](const StrategyInfo& s, OptionReader& o) { s.make(o, kSomeRanks); });
+                           [](const StrategyInfo& s, OptionReader& o) { make_strategy(s, o, kSomeRanks); });
        }},
       {"compressors",
        [] {

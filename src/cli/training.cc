@@ -19,7 +19,7 @@
 #include "cli/summary_table.h"
 #include "cli/terminal.h"
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
+#include "tacit/core/space.h"
 #include "tacit/core/thrown.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/advice.h"
@@ -286,7 +286,7 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
 int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
   if (!settings.overwrite) Account::refuse_used(settings.out);
   check_compression(settings.train, builtin_strategies(), world.size());
-  Phantom phantom(parameters);
+  const Block vector = phantom_space().allocate(parameters);
   RunStarted event = started(world, settings);
   event.model = settings.model;
   event.data = "none";
@@ -294,7 +294,7 @@ int cost_in(World& world, const TrainSettings& settings, std::size_t parameters)
   event.parameters = static_cast<std::int64_t>(parameters);
   return Run(world, settings, event,
              std::nullopt)([&](Process& me, TrainObserver& observer, RankReport& report) {
-    cost_rank(me, {builtin_strategies(), settings.train, phantom.view(), observer, StopSignals::asked},
+    cost_rank(me, {builtin_strategies(), settings.train, vector.view(), observer, StopSignals::asked},
               report);
   });
 }

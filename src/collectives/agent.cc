@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "collectives/agent.h"
 
+#include <algorithm>
 #include <deque>
 #include <exception>
+#include <list>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "collectives/unattended.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
 namespace {
 
-enum Kind : std::uint32_t { kPost = 1, kCall = 2, kStop = 3 };
+using Kind = RequestHeader::Kind;
 
 Tag request_tag(Tag::Lane lane, std::uint32_t service) { return {Tag::Channel::kRequest, lane, service}; }
 Tag body_tag(Tag::Lane lane, std::uint32_t ticket) { return {Tag::Channel::kRequestBody, lane, ticket}; }
@@ -20,49 +25,40 @@ ConstBytes header_bytes(const RequestHeader& h) { return std::as_bytes(std::span
 
 class EndpointAnswer final : public Answer {
  public:
-  EndpointAnswer(Endpoint& endpoint, int to, Tag tag) : endpoint_(endpoint), to_(to), tag_(tag) {}
-  Request begin(ConstBytes reply) override { return endpoint_.isend(to_, tag_, reply); }
+  EndpointAnswer(Endpoint& endpoint, int to, Tag tag, Unattended& answers)
+      : endpoint_(endpoint), to_(to), tag_(tag), answers_(answers) {}
+  void send(ConstBytes reply) override {
+    const auto kept = std::make_shared<const KeptBytes>(reply);
+    send(kept->view(), kept);
+  }
+  void send(ConstBytes reply, std::shared_ptr<const void> keep) override {
+    answers_.add_send(endpoint_.isend(to_, tag_, reply), std::move(keep));
+  }
 
  private:
   Endpoint& endpoint_;
   int to_;
   Tag tag_;
+  Unattended& answers_;
 };
 
-class EndpointAgent final : public Agent {
+}  // namespace
+
+RequestHeader::RequestHeader(Kind kind, std::uint32_t its_ticket, const Call& call)
+    : body_bytes(call.body.size()),
+      step(call.step),
+      weight(call.weight),
+      kind_and_method(static_cast<std::uint32_t>(kind) * Call::kMethods + call.method),
+      ticket(its_ticket) {
+  TACIT_CHECK(call.method < Call::kMethods, "a method has 30 bits");
+}
+
+// What the agent's task does.
+class Agent::Desk {
  public:
-  EndpointAgent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service, Handler handler,
-                std::function<void(int)> on_departure)
-      : endpoint_(endpoint),
-        lane_(lane),
-        service_(service),
-        handler_(std::move(handler)),
-        on_departure_(std::move(on_departure)) {
-    if (on_departure_) endpoint_.tell_departures(request_tag(lane_, service_));
-    task_ = tasks.spawn("tacit-agent", [this] { run(); });
-  }
-  EndpointAgent(const EndpointAgent&) = delete;
-  EndpointAgent& operator=(const EndpointAgent&) = delete;
+  Desk(Endpoint& endpoint, Tag at, Handler handler, OnDeparture on_departure)
+      : endpoint_(endpoint), at_(at), handler_(std::move(handler)), on_departure_(std::move(on_departure)) {}
 
-  ~EndpointAgent() override {
-    // The agent may be waiting for a peer that waits for us.
-    if (std::uncaught_exceptions() > 0) endpoint_.fail(nullptr);
-    try {
-      stop();
-    } catch (...) {  // whoever cares called stop()
-    }
-  }
-
-  void stop() override {
-    if (!task_) return;
-    // A message to ourselves: it ends the wait in every world and costs no network.
-    const RequestHeader h{.kind = kStop};
-    endpoint_.isend(endpoint_.rank(), request_tag(lane_, service_), header_bytes(h))->wait();
-    const std::unique_ptr<Task> task = std::move(task_);
-    task->join();
-  }
-
- private:
   // Callers wait for this agent and would wait in vain: tell them.
   void run() {
     try {
@@ -75,53 +71,129 @@ class EndpointAgent final : public Agent {
     }
   }
 
+ private:
+  struct Asked {
+    int from;
+    std::optional<RequestHeader> header;  // nothing: the rank has left
+    Request body;                         // null: there is none
+  };
+
   void serve() {
+    listen();
     for (;;) {
-      RequestHeader h;
-      const Request request =
-          endpoint_.irecv(kAnyRank, request_tag(lane_, service_), std::as_writable_bytes(std::span(&h, 1)));
-      const Arrival arrival = request->wait();
-      if (h.kind == kStop) return;
-      try {
-        arrival.data.empty() ? on_departure_(arrival.peer) : handle(arrival.peer, h);
-      } catch (const PeerLost&) {
-        if (!endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
+      if (!asked_.empty()) wait_for_news();
+      if (asked_.empty() || next_->ready()) {
+        const Arrival arrival = next_->wait();
+        if (!arrival.data.empty() && header_.kind() == Kind::kStop) return finish();
+        take_in(arrival);
+        listen();
       }
+      handle_ready();
+      answers_.sweep();
     }
   }
 
-  void handle(int from, const RequestHeader& h) {
-    Request body;
-    Call call{from, h.method, h.step, {}};
-    if (h.body_bytes > 0) {
-      body = endpoint_.iborrow(from, body_tag(lane_, h.ticket));
-      call.body = body->wait().data;
+  void listen() { next_ = endpoint_.irecv(kAnyRank, at_, std::as_writable_bytes(std::span(&header_, 1))); }
+
+  // For the next request, or for the body of a caller's first one: those behind it have to wait in any case.
+  void wait_for_news() {
+    std::vector<Operation*> any{next_.get()};
+    std::set<int> callers;
+    for (const Asked& each : asked_)
+      if (callers.insert(each.from).second) any.push_back(each.body.get());
+    endpoint_.wait_any(any);
+  }
+
+  void take_in(const Arrival& arrival) {
+    Asked asked{arrival.peer, std::nullopt, nullptr};
+    if (!arrival.data.empty()) asked.header = header_;
+    if (asked.header && header_.body_bytes > 0)
+      asked.body = endpoint_.iborrow(arrival.peer, body_tag(at_.lane(), header_.ticket));
+    asked_.push_back(std::move(asked));
+  }
+
+  // In the order in which they came, but nobody waits for the body of another rank's.
+  void handle_ready() {
+    std::set<int> behind;  // ranks whose earlier request has no body yet
+    for (auto each = asked_.begin(); each != asked_.end();) {
+      const bool ready = !behind.contains(each->from) && (!each->body || each->body->ready());
+      if (!ready) {
+        behind.insert(each->from);
+        ++each;
+        continue;
+      }
+      const Asked now = std::move(*each);
+      each = asked_.erase(each);
+      handle(now);
     }
-    handler_(call, h.kind == kCall
-                       ? std::make_unique<EndpointAnswer>(endpoint_, from, reply_tag(lane_, h.ticket))
-                       : nullptr);
+  }
+
+  void handle(const Asked& asked) {
+    try {
+      if (!asked.header) return on_departure_(asked.from);
+      const RequestHeader& h = *asked.header;
+      Call call{asked.from, h.method(), h.step, h.weight, {}};
+      if (asked.body) call.body = asked.body->wait().data;
+      std::unique_ptr<Answer> answer;
+      if (h.kind() == Kind::kCall)
+        answer = std::make_unique<EndpointAnswer>(endpoint_, asked.from, reply_tag(at_.lane(), h.ticket),
+                                                  answers_);
+      handler_(call, std::move(answer));
+    } catch (const PeerLost&) {
+      if (!endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
+    }
+  }
+
+  // Nobody asks any more.
+  void finish() {
+    for (const Asked& each : asked_) handle(each);
+    asked_.clear();
+    answers_.finish_sends();
   }
 
   Endpoint& endpoint_;
-  const Tag::Lane lane_;
-  const std::uint32_t service_;
-  Handler handler_;
-  std::function<void(int)> on_departure_;
-  std::unique_ptr<Task> task_;
+  const Tag at_;
+  const Handler handler_;
+  const OnDeparture on_departure_;
+  Unattended answers_;
+  std::list<Asked>
+      asked_;             // and not yet handled, in the order in which they came: a caller's first has a body
+  RequestHeader header_;  // of the next request
+  Request next_;
 };
 
-}  // namespace
+Agent::Agent(Endpoint& endpoint, Tasks& tasks, Address at, Handler handler, OnDeparture on_departure)
+    : endpoint_(endpoint),
+      at_(request_tag(at.lane, at.service)),
+      desk_(std::make_unique<Desk>(endpoint, at_, std::move(handler), on_departure)) {
+  if (on_departure) endpoint_.tell_departures(at_);
+  task_ = tasks.spawn("tacit-agent", [this] { desk_->run(); });
+}
 
-Caller::Sending::Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to)
-    : header_{.body_bytes = to.call.body.size(),
-              .step = to.call.step,
-              .method = to.call.method,
-              .ticket = caller.next_ticket_.fetch_add(2),
-              .kind = kind} {
+Agent::~Agent() {
+  // The agent may be waiting for a peer that waits for us.
+  if (std::uncaught_exceptions() > 0) endpoint_.fail(nullptr);
+  try {
+    stop();
+  } catch (...) {  // whoever cares called stop()
+  }
+}
+
+void Agent::stop() {
+  if (!task_) return;
+  // A message to ourselves: it ends the wait in every world and costs no network.
+  const RequestHeader h(Kind::kStop, 0, {});
+  endpoint_.isend(endpoint_.rank(), at_, header_bytes(h))->wait();
+  const std::unique_ptr<Task> task = std::move(task_);
+  task->join();
+}
+
+Caller::Sending::Sending(Caller& caller, std::uint32_t service, Kind kind, const Addressed& to)
+    : header_(kind, caller.next_ticket_.fetch_add(2), to.call) {
   Endpoint& endpoint = caller.endpoint_;
   const Tag::Lane lane = caller.lane_;
   // First: the answer lands in its place even if it comes before anybody waits for it.
-  if (kind == kCall) answer_ = endpoint.irecv(to.peer, reply_tag(lane, header_.ticket), to.reply);
+  if (kind == Kind::kCall) answer_ = endpoint.irecv(to.peer, reply_tag(lane, header_.ticket), to.reply);
   head_ = endpoint.isend(to.peer, request_tag(lane, service), header_bytes(header_));
   if (!to.call.body.empty()) body_ = endpoint.isend(to.peer, body_tag(lane, header_.ticket), to.call.body);
 }
@@ -131,33 +203,27 @@ void Caller::Sending::wait() {
   if (body_) body_->wait();
 }
 
-bool Caller::Sending::over() { return head_->ready_by({}) && (!body_ || body_->ready_by({})); }
+bool Caller::Sending::over() { return head_->ready() && (!body_ || body_->ready()); }
 
 std::unique_ptr<Caller::Sending> Caller::begin_post(int peer, std::uint32_t service, const Call& call) {
-  return std::make_unique<Sending>(*this, service, kPost, Addressed{peer, call});
+  return std::make_unique<Sending>(*this, service, Kind::kPost, Addressed{peer, call});
 }
 
 void Caller::post_all(std::uint32_t service, std::span<const Addressed> posts) {
   std::deque<Sending> sending;
-  for (const Addressed& each : posts) sending.emplace_back(*this, service, kPost, each);
+  for (const Addressed& each : posts) sending.emplace_back(*this, service, Kind::kPost, each);
   for (Sending& each : sending) each.wait();
 }
 
 void Caller::call_all(std::uint32_t service, std::span<const Addressed> calls) {
   std::deque<Sending> sending;
-  for (const Addressed& each : calls) sending.emplace_back(*this, service, kCall, each);
+  for (const Addressed& each : calls) sending.emplace_back(*this, service, Kind::kCall, each);
   for (Sending& each : sending) each.wait();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Arrival arrival = sending[i].answer();
     if (arrival.data.size() != calls[i].reply.size())
       refuse_length(endpoint_.rank(), arrival, calls[i].reply.size());
   }
-}
-
-std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
-                                  Handler handler, std::function<void(int)> on_departure) {
-  return std::make_unique<EndpointAgent>(endpoint, tasks, lane, service, std::move(handler),
-                                         std::move(on_departure));
 }
 
 }  // namespace tacit

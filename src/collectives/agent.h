@@ -6,7 +6,7 @@
 #include <atomic>
 #include <memory>
 
-#include "tacit/collectives/comm.h"
+#include "tacit/collectives/calls.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 
@@ -14,12 +14,18 @@ namespace tacit {
 
 // On the wire as it lies in memory; ranks of one job run the same build on the same byte order.
 struct RequestHeader {
+  enum class Kind : std::uint32_t { kPost = 1, kCall = 2, kStop = 3 };
+
+  RequestHeader() = default;
+  RequestHeader(Kind kind, std::uint32_t ticket, const Call& call);
+  Kind kind() const { return static_cast<Kind>(kind_and_method / Call::kMethods); }
+  std::uint32_t method() const { return kind_and_method % Call::kMethods; }
+
   std::uint64_t body_bytes = 0;
   std::int64_t step = 0;
-  std::uint32_t method = 0;
+  double weight = 0;
+  std::uint32_t kind_and_method = 0;
   std::uint32_t ticket = 0;
-  std::uint32_t kind = 0;
-  std::uint32_t unused = 0;
 };
 static_assert(sizeof(RequestHeader) == 32);
 
@@ -33,7 +39,7 @@ class Caller {
   // `calls` have been made already: for tests.
   Caller(Endpoint& endpoint, Tag::Lane lane, Tickets tickets = Tickets::kEven, std::uint32_t calls = 0)
       : endpoint_(endpoint), lane_(lane), next_ticket_(2 * calls + static_cast<std::uint32_t>(tickets)) {}
-  // See Comm.
+  // See Service, whose number is given here.
   void post_all(std::uint32_t service, std::span<const Addressed> posts);
   void call_all(std::uint32_t service, std::span<const Addressed> calls);
   void post(int peer, std::uint32_t service, const Call& call) {
@@ -59,7 +65,7 @@ class Caller {
 // One request: its header and, where it has one, its body.
 class Caller::Sending {
  public:
-  Sending(Caller& caller, std::uint32_t service, std::uint32_t kind, const Addressed& to);
+  Sending(Caller& caller, std::uint32_t service, RequestHeader::Kind kind, const Addressed& to);
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
   bool over();  // it has arrived, or never will
@@ -73,9 +79,33 @@ class Caller::Sending {
   Request body_;
 };
 
+// A task that answers the requests to one service. It takes bodies and sends answers side by side: while one peer's is
+// on its way it serves others, and each peer's requests in their order.
+//
 // Where the endpoint survives losses, an agent does too: what a lost rank asked is forgotten, and on_departure, where
 // it is given, is told of every rank that leaves, on the agent's task.
-std::unique_ptr<Agent> make_agent(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::uint32_t service,
-                                  Handler handler, std::function<void(int rank)> on_departure = nullptr);
+//
+// Lifetime  the destructor stops it.
+class Agent {
+ public:
+  using OnDeparture = std::function<void(int rank)>;
+  struct Address {
+    Tag::Lane lane;
+    std::uint32_t service;
+  };
+  Agent(Endpoint& endpoint, Tasks& tasks, Address at, Handler handler, OnDeparture on_departure = nullptr);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  // What was sent before is answered. Rethrows what the handler threw, once.
+  void stop();
+
+ private:
+  class Desk;
+  Endpoint& endpoint_;
+  const Tag at_;
+  const std::unique_ptr<Desk> desk_;  // the task's
+  std::unique_ptr<Task> task_;
+};
 
 }  // namespace tacit

@@ -4,11 +4,10 @@
 // of a sum compute it from the same two operands (addition commutes).
 #pragma once
 
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "collectives/exchange.h"
-#include "tacit/collectives/comm.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -18,6 +17,11 @@ void recursive_doubling_all_reduce(Exchange& with, FloatView x, FloatView inbox,
 // x <- factor * (sum of x over all ranks).
 void halving_doubling_all_reduce(Exchange& with, FloatView x, float factor);
 
+// x <- factor * (sum of x over all ranks), in one piece.
+void direct_all_reduce(Exchange& with, FloatView x, float factor);
+// The same in segments, each an exchange of its own, which `next` gives.
+void segmented_all_reduce(const std::function<Exchange()>& next, FloatView x, float factor);
+
 // x[chunk(rank)] <- factor * sum; the other chunks of x are left in an unspecified state.
 void direct_reduce_scatter(Exchange& with, FloatView x, float factor);
 void ring_reduce_scatter(Exchange& with, FloatView x, float factor);
@@ -26,35 +30,11 @@ void ring_reduce_scatter(Exchange& with, FloatView x, float factor);
 void direct_all_gather(Exchange& with, FloatView x);
 void ring_all_gather(Exchange& with, FloatView x);
 
-// out[r] of every speaker goes to rank r; take gets what came in the order of the ranks.
-void direct_some_to_all(Exchange& with, const std::vector<bool>& speakers, std::span<const ConstBytes> out,
-                        const Take& take);
-
 // Root's x reaches all, down a binomial tree.
 void tree_broadcast(Exchange& with, Bytes x, int root);
 
-// The direct algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the
-// next one's chunks are on their way. Every step is called once, in this order.
-//
-// Lifetime  x stays as it is between the steps. Dropping one on the way out of an error gives its loans back first.
-class DirectPart {
- public:
-  DirectPart(Exchange with, FloatView x);
-  void begin_reduce();            // chunk r of every rank goes to rank r
-  void end_reduce(float factor);  // which adds them
-  void begin_gather();            // and sends the sum back
-  void end_gather();
-  void end_sends();  // in place of the gathering: the buffer is the caller's again
-
- private:
-  FloatView chunk_of(int rank) const;
-
-  Exchange with_;
-  FloatView x_;
-  std::vector<int> peers_;
-  std::vector<Request> outgoing_;
-  std::vector<Request> incoming_;  // after outgoing_: dropped before it
-};
+// Peers of a rank, beginning with its successor, so that not all ranks write to rank 0 first.
+std::vector<int> peers_of(int rank, int n);
 
 // Nobody leaves before all have entered: ceil(log2 P) rounds of empty messages (dissemination).
 void dissemination_barrier(Exchange& with);

@@ -4,8 +4,9 @@
 // only chunk r while its peers read the others, and a finished chunk comes back only after its owner has read
 // ours.
 #include <algorithm>
-#include <array>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "collectives/algorithms.h"
@@ -15,32 +16,41 @@
 namespace tacit {
 namespace {
 
-// Small enough that the running sum stays in the first-level cache while all peers are added to it.
-constexpr std::size_t kBlock = 4096;
+// What one all-reduce works on at a time, in floats. While the vectors of a few ranks fit into a shared cache, small
+// segments keep them there; once they do not, large ones cost fewer rounds (tacit bench allreduce).
+constexpr std::size_t kCachedVector = (std::size_t{8} << 20U) / sizeof(float);
+constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
+constexpr std::size_t kLargeSegment = (std::size_t{2} << 20U) / sizeof(float);
+constexpr std::size_t kPairSegment =
+    (std::size_t{4} << 20U) / sizeof(float);  // two ranks hold fewer segments at a time
 
-// Peers of a rank, beginning with its successor, so that not all ranks write to rank 0 first.
-std::vector<int> peers_of(int rank, int n) {
-  std::vector<int> peers;
-  for (int i = 1; i < n; ++i) peers.push_back((rank + i) % n);
-  return peers;
+std::size_t segment_length(std::size_t count, int ranks) {
+  if (count <= kCachedVector) return kSmallSegment;
+  return ranks == 2 ? kPairSegment : kLargeSegment;
 }
 
-// own <- factor * (sum over ranks), in the order of the ranks, whoever came first. own is all[rank].
-void add_in_rank_order(std::span<const ConstFloatView> all, float factor, int rank, FloatView own) {
-  std::array<float, kBlock> kept;
-  for (std::size_t at = 0; at < own.size(); at += kBlock) {
-    const Slice block{at, std::min(kBlock, own.size() - at)};
-    const FloatView out = part(own, block);
-    const FloatView mine = FloatView(kept).first(block.count);
-    if (rank >= 2) copy(out, mine);  // out is overwritten before our turn comes
-    kernels::sum(part(all[0], block), part(all[1], block), out);
-    for (std::size_t r = 2; r < all.size(); ++r)
-      kernels::add(static_cast<int>(r) == rank ? ConstFloatView(mine) : part(all[r], block), out);
-    if (factor != 1.0F) kernels::scale(factor, out);
-  }
-}
+// The algorithm on a part of a vector, in steps, so that parts can overlap: while one waits for its sums, the next one's
+// chunks are on their way. Every step is called once, in this order.
+//
+// Lifetime  x stays as it is between the steps. Dropping one on the way out of an error gives its loans back first.
+class DirectPart {
+ public:
+  DirectPart(Exchange with, FloatView x);
+  void begin_reduce();            // chunk r of every rank goes to rank r
+  void end_reduce(float factor);  // which adds them
+  void begin_gather();            // and sends the sum back
+  void end_gather();
+  void end_sends();  // in place of the gathering: the buffer is the caller's again
 
-}  // namespace
+ private:
+  FloatView chunk_of(int rank) const;
+
+  Exchange with_;
+  FloatView x_;
+  std::vector<int> peers_;
+  std::vector<Request> outgoing_;
+  std::vector<Request> incoming_;  // after outgoing_: dropped before it
+};
 
 DirectPart::DirectPart(Exchange with, FloatView x)
     : with_(with), x_(x), peers_(peers_of(with.rank(), with.size())) {}
@@ -59,8 +69,8 @@ void DirectPart::end_reduce(float factor) {
   for (std::size_t i = 0; i < peers_.size(); ++i)
     all[static_cast<std::size_t>(peers_[i])] = with_.floats(*incoming_[i], own.size());
   all[static_cast<std::size_t>(with_.rank())] = own;
-  add_in_rank_order(all, factor, with_.rank(), own);
-  incoming_.clear();  // peers may go on
+  kernels::sum_all(all, factor, own);  // in the order of the ranks, whoever came first
+  incoming_.clear();                   // peers may go on
 }
 
 void DirectPart::begin_gather() {
@@ -78,6 +88,47 @@ void DirectPart::end_sends() {
   for (const Request& out : outgoing_) out->wait();
 }
 
+}  // namespace
+
+std::vector<int> peers_of(int rank, int n) {
+  std::vector<int> peers;
+  for (int i = 1; i < n; ++i) peers.push_back((rank + i) % n);
+  return peers;
+}
+
+void direct_all_reduce(Exchange& with, FloatView x, float factor) {
+  DirectPart whole(with, x);
+  whole.begin_reduce();
+  whole.end_reduce(factor);
+  whole.begin_gather();
+  whole.end_gather();
+}
+
+// Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping,
+// so that the network always has something to carry (bench/link_usage).
+void segmented_all_reduce(const std::function<Exchange()>& next, FloatView x, float factor) {
+  std::unique_ptr<DirectPart> gathering;
+  std::unique_ptr<DirectPart> reducing;
+  std::size_t step = 0;
+  for (std::size_t at = 0; at < x.size() || reducing; at += step) {
+    std::unique_ptr<DirectPart> ahead;
+    if (at < x.size()) {
+      const Exchange with = next();
+      step = segment_length(x.size(), with.size());
+      ahead = std::make_unique<DirectPart>(with, part(x, {at, std::min(step, x.size() - at)}));
+      ahead->begin_reduce();
+    }
+    if (reducing) {
+      reducing->end_reduce(factor);
+      reducing->begin_gather();
+    }
+    if (gathering) gathering->end_gather();
+    gathering = std::move(reducing);
+    reducing = std::move(ahead);
+  }
+  if (gathering) gathering->end_gather();
+}
+
 void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {
   DirectPart whole(with, x);
   whole.begin_reduce();
@@ -89,28 +140,6 @@ void direct_all_gather(Exchange& with, FloatView x) {
   DirectPart whole(with, x);
   whole.begin_gather();
   whole.end_gather();
-}
-
-void direct_some_to_all(Exchange& with, const std::vector<bool>& speakers, std::span<const ConstBytes> out,
-                        const Take& take) {
-  const auto n = static_cast<std::size_t>(with.size());
-  const auto me = static_cast<std::size_t>(with.rank());
-  // Declared in this order, as above.
-  std::vector<Request> outgoing;
-  std::vector<Request> incoming(n);
-  const auto peers = peers_of(with.rank(), with.size());
-  for (const int peer : peers)
-    if (const auto from = static_cast<std::size_t>(peer); speakers[from])
-      incoming[from] = with.borrow(peer, 0);
-  for (const int peer : peers)
-    if (speakers[me]) outgoing.push_back(with.send(peer, out[static_cast<std::size_t>(peer)], 0));
-  for (std::size_t rank = 0; rank < n; ++rank) {
-    if (!speakers[rank]) continue;
-    Request& message = incoming[rank];
-    take(static_cast<int>(rank), message ? message->wait().data : out[rank]);
-    message.reset();  // its sender may go on
-  }
-  for (const Request& sent : outgoing) sent->wait();
 }
 
 }  // namespace tacit

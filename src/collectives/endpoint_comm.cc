@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/collectives/endpoint_comm.h"
 
-#include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "collectives/agent.h"
 #include "collectives/algorithms.h"
-#include "collectives/background.h"
+#include "collectives/exchange_queue.h"
+#include "collectives/swap_round.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -26,50 +28,40 @@ constexpr int kMostDirectRanks = 16;
 constexpr std::size_t kSmallBytes = std::size_t{16} * 1024;
 // Beyond the direct range a ring's 2 (P-1) rounds pay only where each still carries this much per rank.
 constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
-// What one direct all-reduce works on at a time, in floats. While the vectors of a few ranks fit into a shared cache,
-// small segments keep them there; once they do not, large ones cost fewer rounds (tacit bench allreduce).
-constexpr std::size_t kCachedVector = (std::size_t{8} << 20U) / sizeof(float);
-constexpr std::size_t kSmallSegment = (std::size_t{1} << 20U) / sizeof(float);
-constexpr std::size_t kLargeSegment = (std::size_t{2} << 20U) / sizeof(float);
-constexpr std::size_t kPairSegment =
-    (std::size_t{4} << 20U) / sizeof(float);  // two ranks hold fewer segments at a time
-
-// Which services this rank answers.
-using Services = std::set<std::uint32_t>;
-
-// An agent whose service is free again when it has stopped. Two agents of one service would take each other's requests.
-class SoleAgent final : public Agent {
+// A service of this rank, by its number on the Comm.
+class EndpointService final : public Service {
  public:
-  SoleAgent(std::shared_ptr<Services> served, std::uint32_t service, std::unique_ptr<Agent> agent)
-      : served_(std::move(served)), service_(service), agent_(std::move(agent)) {
-    served_->insert(service_);
-  }
-  ~SoleAgent() override {
-    agent_.reset();
-    release();
-  }
-  SoleAgent(const SoleAgent&) = delete;
-  SoleAgent& operator=(const SoleAgent&) = delete;
+  EndpointService(Caller& caller, std::uint32_t number, std::unique_ptr<Agent> agent)
+      : caller_(caller), number_(number), agent_(std::move(agent)) {}
   void stop() override {
-    agent_->stop();
-    release();
+    if (agent_) agent_->stop();
   }
+  void post_all(std::span<const Addressed> posts) override { caller_.post_all(number_, posts); }
+  void call_all(std::span<const Addressed> calls) override { caller_.call_all(number_, calls); }
 
  private:
-  void release() {
-    if (std::exchange(holds_, false)) served_->erase(service_);
-  }
-
-  const std::shared_ptr<Services> served_;
-  const std::uint32_t service_;
-  bool holds_ = true;
-  std::unique_ptr<Agent> agent_;
+  Caller& caller_;
+  const std::uint32_t number_;
+  const std::unique_ptr<Agent> agent_;  // null where this rank answers nobody
 };
+
+// The lane of what a Comm's background does.
+Tag::Lane lane_behind(Tag::Lane lane) {
+  if (lane == Tag::Lane::kTrain) return Tag::Lane::kBackground;
+  const int fork = static_cast<int>(lane) - static_cast<int>(Tag::Lane::kFirstFork);
+  TACIT_CHECK(fork >= 0 && fork % 2 == 0, "only the trainer's Comm and its forks have a background");
+  return static_cast<Tag::Lane>(static_cast<int>(lane) + 1);
+}
 
 class EndpointComm final : public Comm {
  public:
-  EndpointComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm)
-      : endpoint_(endpoint), tasks_(tasks), lane_(lane), algorithm_(algorithm), caller_(endpoint, lane) {
+  EndpointComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, AllReduce algorithm, std::string name)
+      : endpoint_(endpoint),
+        tasks_(tasks),
+        lane_(lane),
+        algorithm_(algorithm),
+        name_(std::move(name)),
+        caller_(endpoint, lane) {
     endpoint_.one_at_a_time(lane_);
   }
 
@@ -84,13 +76,10 @@ class EndpointComm final : public Comm {
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
     TACIT_CHECK(with.rank() < with.size(), "a sum among ranks that this rank is not one of");
-    if (x.size_bytes() <= kSmallBytes) return recursive_doubling_all_reduce(with, x, scratch(x.size()), 1.0F);
+    if (x.size_bytes() <= kSmallBytes)
+      return recursive_doubling_all_reduce(with, x, scratch_.room(x.size(), x), 1.0F);
     if (with.size() > kMostDirectRanks) return halving_doubling_all_reduce(with, x, 1.0F);
-    DirectPart whole(with, x);
-    whole.begin_reduce();
-    whole.end_reduce(1.0F);
-    whole.begin_gather();
-    whole.end_gather();
+    direct_all_reduce(with, x, 1.0F);
   }
 
   Slice own_slice(std::size_t count, int rank) const override { return chunk(count, size(), rank); }
@@ -104,15 +93,10 @@ class EndpointComm final : public Comm {
     few_ranks() ? direct_all_gather(with, x) : ring_all_gather(with, x);
   }
   void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
-    some_to_all(std::vector<bool>(static_cast<std::size_t>(size()), true), out, take);
+    some_to_all(std::vector<bool>(static_cast<std::size_t>(size()), true), out, take, kNever);
   }
-  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
-                   const Take& take) override {
-    const auto ranks = static_cast<std::size_t>(size());
-    TACIT_CHECK(out.size() == ranks && speakers.size() == ranks, "all_to_all needs one message per rank");
-    Exchange with = next(Channel::kAllToAll);
-    direct_some_to_all(with, speakers, out, take);
-  }
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out, const Take& take,
+                   Deadline deadline) override;
   void broadcast(Bytes x, int root) override {
     TACIT_CHECK(root >= 0 && root < size(), "broadcast from a rank that does not exist");
     Exchange with = next(Channel::kBroadcast);
@@ -123,84 +107,55 @@ class EndpointComm final : public Comm {
     dissemination_barrier(with);
   }
 
+  std::vector<bool> swap(std::span<const Swap> with, Deadline deadline) override;
   void exchange(int peer, ConstBytes out, Bytes in) override {
-    // Only two ranks take part, so the count of collectives differs between them; order alone matches.
-    Exchange with(endpoint_, Channel::kExchange, lane_, 0);
-    const Request receive = with.receive(peer, in, 0);
-    const Request send = with.send(peer, out, 0);
-    with.finish(*receive, in.size());
-    send->wait();
+    SwapRound round(endpoint_, unattended_, SwapRound::Manner::kPatient);
+    round.expect(peer, from_peer(peer), in);
+    round.send(peer, to_peer(peer), out);
+    round.take(0);
+    round.finish();
   }
 
-  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {
+  std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
     if (!background_) {
-      TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has a background");
-      behind_ = make_endpoint_comm(endpoint_, tasks_, Tag::Lane::kBackground, algorithm_);
-      background_ = std::make_unique<Background>(tasks_, endpoint_, *behind_);
+      behind_ = make_endpoint_comm(endpoint_, tasks_, lane_behind(lane_), algorithm_);
+      background_ = std::make_unique<ExchangeQueue>(tasks_, endpoint_, name_, *behind_);
     }
     return background_->start(std::move(fn));
   }
+  std::unique_ptr<Comm> fork(const std::string& name) override {
+    TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has forks");
+    if (forks_ == Tag::kForks)
+      throw InvalidConfig("this world has forked its Comm " + std::to_string(forks_) +
+                          " times, for strategies and protocols that run beside a trainer, and has no lane "
+                          "left for another; make a new world after so many");
+    return std::make_unique<EndpointComm>(endpoint_, tasks_, Tag::fork_lane(forks_++), algorithm_, name);
+  }
 
-  std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
-    if (served_->contains(service))
-      throw InvalidConfig(
-          "this rank already runs a strategy that answers its peers in the background, and it can run one of "
-          "that kind "
-          "at a time; finish() the first, or give one of the two a strategy without, such as ssgd or local");
-    return std::make_unique<SoleAgent>(served_, service,
-                                       make_agent(endpoint_, tasks_, lane_, service, std::move(handler)));
-  }
-  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
-    caller_.post_all(service, posts);
-  }
-  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
-    caller_.call_all(service, calls);
+  std::unique_ptr<Service> serve(Handler handler) override {
+    const Agent::Address address{lane_, services_++};
+    std::unique_ptr<Agent> agent;
+    if (handler) agent = std::make_unique<Agent>(endpoint_, tasks_, address, std::move(handler));
+    return std::make_unique<EndpointService>(caller_, address.service, std::move(agent));
   }
 
  private:
   bool few_ranks() const { return size() <= kMostDirectRanks; }
   Exchange next(Channel channel) { return {endpoint_, channel, lane_, count_++}; }
-
-  // Memory kept between calls: allocating it would cost a small all-reduce a tenth of its time.
-  FloatView scratch(std::size_t count) {
-    if (scratch_.size() < count) scratch_.resize(count);
-    return FloatView(scratch_).first(count);
-  }
-
-  // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping,
-  // so that the network always has something to carry (bench/link_usage).
-  void direct_all_reduce(FloatView x, float factor) {
-    const std::size_t step = x.size() <= kCachedVector ? kSmallSegment
-                             : size() == 2             ? kPairSegment
-                                                       : kLargeSegment;
-    std::unique_ptr<DirectPart> gathering;
-    std::unique_ptr<DirectPart> reducing;
-    for (std::size_t at = 0; at < x.size() || reducing; at += step) {
-      std::unique_ptr<DirectPart> ahead;
-      if (at < x.size()) {
-        ahead = std::make_unique<DirectPart>(next(Channel::kAllReduce),
-                                             part(x, {at, std::min(step, x.size() - at)}));
-        ahead->begin_reduce();
-      }
-      if (reducing) {
-        reducing->end_reduce(factor);
-        reducing->begin_gather();
-      }
-      if (gathering) gathering->end_gather();
-      gathering = std::move(reducing);
-      reducing = std::move(ahead);
-    }
-    if (gathering) gathering->end_gather();
-  }
+  // Of the next message to or from a peer in swaps and exchanges. Other ranks take no part in them, so that each pair
+  // counts its own.
+  Tag to_peer(int peer) { return {Channel::kExchange, lane_, sent_to_[peer]++}; }
+  Tag from_peer(int peer) { return {Channel::kExchange, lane_, received_from_[peer]++}; }
 
   void all_reduce(FloatView x, float factor) {
     const bool choose = algorithm_ == AllReduce::kAuto;
     const AllReduce algorithm = choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_;
-    if (algorithm == AllReduce::kDirect) return direct_all_reduce(x, factor);
+    if (algorithm == AllReduce::kDirect)
+      return segmented_all_reduce([this] { return next(Channel::kAllReduce); }, x, factor);
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
       case AllReduce::kRecursiveDoubling:
-        return recursive_doubling_all_reduce(with, x, scratch(x.size()), factor);
+        return recursive_doubling_all_reduce(with, x, scratch_.room(x.size(), x), factor);
       case AllReduce::kHalvingDoubling:
         return halving_doubling_all_reduce(with, x, factor);
       case AllReduce::kRing:
@@ -215,13 +170,60 @@ class EndpointComm final : public Comm {
   Tasks& tasks_;
   const Tag::Lane lane_;
   const AllReduce algorithm_;
-  std::uint32_t count_ = 0;  // collectives so far: their number in the tags
-  std::vector<float> scratch_;
-  const std::shared_ptr<Services> served_ = std::make_shared<Services>();
+  const std::string name_;
+  std::uint32_t count_ = 0;                     // collectives so far: their number in the tags
+  std::map<int, std::uint32_t> sent_to_;        // messages so far, by peer
+  std::map<int, std::uint32_t> received_from_;  // likewise
+  std::uint32_t services_ = 0;                  // so far; a number is not used again
+  int forks_ = 0;                               // likewise
+  Unattended unattended_;                       // what swaps have left behind
+  Buffer scratch_;
   Caller caller_;
-  std::unique_ptr<Comm> behind_;            // used by the background task alone
-  std::unique_ptr<Background> background_;  // last: it ends before what it uses
+  std::unique_ptr<Comm> behind_;               // used by the background task alone
+  std::unique_ptr<ExchangeQueue> background_;  // last: it ends before what it uses
 };
+
+void EndpointComm::some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
+                               const Take& take, Deadline deadline) {
+  const auto ranks = static_cast<std::size_t>(size());
+  TACIT_CHECK(out.size() == ranks && speakers.size() == ranks, "all_to_all needs one message per rank");
+  const auto speaks = [&](int rank) { return speakers[static_cast<std::size_t>(rank)]; };
+  const Tag tag(Channel::kAllToAll, lane_, count_++);
+  SwapRound round(endpoint_, unattended_,
+                  deadline == kNever ? SwapRound::Manner::kPatient : SwapRound::Manner::kImpatient, deadline);
+  std::vector<std::size_t> from(ranks);
+  const std::vector<int> peers = peers_of(rank(), size());
+  for (const int peer : peers)
+    if (speaks(peer)) from[static_cast<std::size_t>(peer)] = round.expect(peer, tag);
+  for (const int peer : peers)
+    if (speaks(rank())) round.send(peer, tag, out[static_cast<std::size_t>(peer)]);
+  for (int each = 0; each < size(); ++each) {
+    const auto at = static_cast<std::size_t>(each);
+    if (!speaks(each)) continue;
+    if (each == rank()) {
+      take(each, out[at]);
+    } else if (const auto message = round.take(from[at])) {
+      take(each, *message);
+      round.release(from[at]);  // its sender may go on
+    }
+  }
+  round.finish();
+}
+
+std::vector<bool> EndpointComm::swap(std::span<const Swap> with, Deadline deadline) {
+  const bool patient = deadline == kNever && !endpoint_.survives();
+  SwapRound round(endpoint_, unattended_,
+                  patient ? SwapRound::Manner::kPatient : SwapRound::Manner::kImpatient, deadline);
+  for (const Swap& each : with)
+    if (!each.in.empty()) round.expect(each.peer, from_peer(each.peer), bytes_of(each.in));
+  for (const Swap& each : with)
+    if (!each.out.empty()) round.send(each.peer, to_peer(each.peer), bytes_of(each.out));
+  std::vector<bool> came;
+  std::size_t next = 0;
+  for (const Swap& each : with) came.push_back(each.in.empty() || round.take(next++));
+  round.finish();
+  return came;
+}
 
 }  // namespace
 
@@ -235,7 +237,7 @@ AllReduce choose_all_reduce(int ranks, std::size_t bytes) {
 
 std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane,
                                          AllReduce algorithm) {
-  return std::make_unique<EndpointComm>(endpoint, tasks, lane, algorithm);
+  return std::make_unique<EndpointComm>(endpoint, tasks, lane, algorithm, "exchange");
 }
 
 }  // namespace tacit

@@ -14,7 +14,7 @@ namespace {
 
 // Call::method: a rank has come to a sum; otherwise the round in which the news was sent, from 1, and 0 by our own
 // trainer.
-constexpr std::uint32_t kHere = 0xFFFFFFFFU;
+constexpr std::uint32_t kHere = Call::kMethods - 1;
 
 // Where this rank is among those that live.
 int place_in(const std::vector<int>& living, int rank) {
@@ -23,15 +23,13 @@ int place_in(const std::vector<int>& living, int rank) {
 
 }  // namespace
 
-GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups,
-                     Manner manner)
+GroupSums::GroupSums(Comm& comm, Tasks& tasks, FloatView x, Groups groups, Manner manner)
     : comm_(comm),
-      service_(service + 1),
       groups_(std::move(groups)),
       manner_(manner),
       clock_(tasks.clock()),
       returned_(clock_.now()),
-      board_(comm, tasks, service, x),
+      board_(comm, tasks, x),
       orders_(tasks),
       replies_(tasks),
       tally_(std::make_shared<TaskTally>()),
@@ -39,8 +37,9 @@ GroupSums::GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView 
       kept_(x),
       work_(x) {
   own_.take(x);
-  agent_ = comm.serve(service_, [this](const Call& call, const std::unique_ptr<Answer>&) { hear(call); });
-  running_ = comm.start([this](Comm& behind) { run(behind); });
+  service_ = comm.serve([this](const Call& call, const std::unique_ptr<Answer>&) { hear(call); });
+  beside_ = comm.fork("group-sums");
+  running_ = beside_->start([this](Collectives& beside) { run(beside); });
 }
 
 GroupSums::~GroupSums() { orders_.put({Order::Kind::kStop}); }
@@ -56,7 +55,7 @@ std::vector<int> GroupSums::group(std::int64_t number) const {
 // Where ranks may be lost, those that the lost one would have told come to the sum themselves.
 void GroupSums::post(int peer, std::uint32_t method, std::int64_t number) {
   try {
-    comm_.post(peer, service_, {comm_.rank(), method, number, {}});
+    service_->post(peer, {.method = method, .step = number});
   } catch (const PeerLost&) {
     if (!comm_.survives()) throw;
   }
@@ -94,7 +93,7 @@ void GroupSums::count_in(std::int64_t number) {
 
 // --- the background task
 
-void GroupSums::run(Comm& behind) {
+void GroupSums::run(Collectives& beside) {
   tally_->publish();
   // Without an order it waits for the trainer, or the trainer for others.
   const auto next_order = [this] {
@@ -105,18 +104,18 @@ void GroupSums::run(Comm& behind) {
     for (;;) {
       const Order order = next_order();
       if (order.kind == Order::Kind::kStop) return;
-      obey(behind, order);
+      obey(beside, order);
     }
   } catch (...) {
     replies_.put({.error = std::current_exception()});
   }
 }
 
-void GroupSums::obey(Comm& behind, const Order& order) {
+void GroupSums::obey(Collectives& beside, const Order& order) {
   if (order.kind == Order::Kind::kBeginAt) running_number_ = order.number;
   if (order.kind == Order::Kind::kGive) take_in(order);
   if (order.kind == Order::Kind::kReplace) replace(order.x);
-  while (order.kind == Order::Kind::kRun && running_number_ <= order.number) sum(behind);
+  while (order.kind == Order::Kind::kRun && running_number_ <= order.number) sum(beside);
 }
 
 // The trainer has come to a sum.
@@ -150,7 +149,7 @@ void GroupSums::add_move(FloatView x) {
 }
 
 // Runs the next one.
-void GroupSums::sum(Comm& behind) {
+void GroupSums::sum(Collectives& beside) {
   const std::vector<int> living = comm_.living();
   // Others may not know yet and make groups with the lost rank: what we sent them would not fit.
   for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.size()); ++i)
@@ -160,7 +159,7 @@ void GroupSums::sum(Comm& behind) {
   const std::vector<int> members = group(number);
   members_ = static_cast<int>(members.size());
   work_.take(own_.view());
-  behind.sum_among(members, static_cast<std::uint32_t>(number), work_.view());
+  beside.sum_among(members, static_cast<std::uint32_t>(number), work_.view());
 
   const bool in_time = waiting_ && waiting_->number == number;
   const bool keep_sum = manner_.late == Late::kMean && !in_time;
@@ -240,7 +239,7 @@ void GroupSums::close() {
   comm_.barrier();  // all have had their last sum, and with it every rank has run it
   orders_.put({Order::Kind::kStop});
   running_->wait();
-  agent_->stop();
+  service_->stop();
   board_.close();
   comm_.barrier();  // nobody leaves while another one's agent may still tell it something
 }

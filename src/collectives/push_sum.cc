@@ -16,7 +16,7 @@ bool PushSum::give(int peer, FloatView z) {
     kernels::scale(static_cast<float>(weight_), out_.view());
   }
   out_weight_ = weight_;
-  errand_.begin(comm_, [this, peer] { box_.send(peer, out_.view(), out_weight_); });
+  errand_.begin([this, peer] { box_.send(peer, out_.view(), out_weight_); });
   return true;
 }
 
@@ -45,7 +45,7 @@ void PushSum::close(FloatView z) {
   collect(z);
 }
 
-void PushSum::mean(Comm& comm, FloatView z) const {
+void PushSum::mean(Collectives& comm, FloatView z) const {
   if (rule_ == Rule::kUnweighted) return comm.mean(z);
   std::array<float, 1> weight{static_cast<float>(weight_)};
   kernels::scale(weight[0], z);

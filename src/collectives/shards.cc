@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/unattended.h"
 #include "tacit/collectives/rounds.h"
 #include "tacit/core/error.h"
 #include "tacit/topology/chunks.h"
@@ -14,28 +15,19 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 1;
 // What comes in is kept, then added to the others.
 constexpr double kCopiesPerPush = 2;
-enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3 };
+enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3, kExchange = 4 };
 
 }  // namespace
 
-// The shard that lives on this rank, and its agent.
+// The shard that lives on this rank. What is not the trainer's runs on its agent.
 class Shards::Keeper {
  public:
-  Keeper(Comm& comm, std::unique_ptr<ShardRule> rule) : clock_(comm.clock()), rule_(std::move(rule)) {
-    agent_ = comm.serve(kService, [this](const Call& call, std::unique_ptr<Answer> answer) {
-      handle(call, std::move(answer));
-    });
-  }
-  void stop() {
-    agent_->stop();
-    finish_replies();  // they have been taken: nobody asks any more
-  }
+  Keeper(Clock& clock, std::unique_ptr<ShardRule> rule) : clock_(clock), rule_(std::move(rule)) {}
 
-  // Runs the job on the agent, as soon as the rule can answer a pull of that step.
-  void visit(Comm& comm, std::int64_t step, const std::function<void(ShardRule&)>& job) {
+  // For the trainer: runs the job on the agent of `service`, as soon as the rule can answer a pull of that step.
+  void visit(Service& service, int rank, std::int64_t step, const std::function<void(ShardRule&)>& job) {
     std::exception_ptr error;
     visitor_ = [&] {
       try {
@@ -44,53 +36,81 @@ class Shards::Keeper {
         error = std::current_exception();
       }
     };
-    comm.call(comm.rank(), kService, {comm.rank(), kVisit, step, {}}, {});
+    service.call(rank, {.method = kVisit, .step = step}, {});
     if (error) std::rethrow_exception(error);
   }
 
- private:
-  struct Waiting {
-    Call call;
-    std::unique_ptr<Answer> answer;
-  };
-
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
-    if (call.method == kPush) {
-      finish_replies();  // a push may change what they are read from
-      rule_->push(call.from, call.step, floats_in(call.body));
+    if (call.method == kExchange) {
+      const ConstFloatView reply =
+          rule_->exchange({call.from, call.step, call.weight, floats_in(call.body)});
+      shown_ = nullptr;
+      clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
+      send_copy(*answer, reply);
+    } else if (call.method == kPush) {
+      rule_->receive(call.from, call.step, call.body);
+      shown_ = nullptr;
       clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
     } else {
       TACIT_CHECK((call.method == kPull || call.method == kVisit) && answer,
                   "a shard was asked for something else than push or pull");
-      waiting_.push_back({{call.from, call.method, call.step, {}}, std::move(answer)});
+      waiting_.push_back({call.from, call.method, call.step, std::move(answer)});
     }
     std::erase_if(waiting_, [this](Waiting& w) { return try_answer(w); });
   }
+
+ private:
+  struct Waiting {
+    int from;
+    std::uint32_t method;
+    std::int64_t step;
+    std::unique_ptr<Answer> answer;
+  };
+  using Copy = std::shared_ptr<KeptBytes>;
+
   bool try_answer(Waiting& asked) {
-    const ConstFloatView reply = rule_->pull(asked.call.from, asked.call.step);
+    const ConstFloatView reply = rule_->pull(asked.from, asked.step);
     if (reply.empty()) return false;
-    const bool visit = asked.call.method == kVisit;
-    if (visit) {
-      finish_replies();
+    if (asked.method == kVisit) {
       visitor_();
+      shown_ = nullptr;
+      asked.answer->send({});
+      return true;
     }
-    // Not waited for: all workers that ask get their parts at the same time, however slow one of them is to take its
-    // own.
-    replies_.push_back(asked.answer->begin(visit ? ConstBytes() : bytes_of(reply)));
+    send_copy(*asked.answer, reply);
     return true;
   }
-  void finish_replies() {
-    for (const Request& each : replies_) each->wait();
-    replies_.clear();
+  void send_copy(Answer& answer, ConstFloatView reply) {
+    const Copy copy = copy_of(bytes_of(reply));
+    answer.send(copy->view(), copy);
+  }
+
+  // Answers leave from a copy: the next push may change what the rule has, and does not wait for a worker that is slow
+  // to take its part. Workers that ask between two pushes share one.
+  Copy copy_of(ConstBytes reply) {
+    if (shown_ && shown_of_.data() == reply.data() && shown_of_.size() == reply.size()) return shown_;
+    shown_ = nullptr;
+    const auto free =
+        std::find_if(copies_.begin(), copies_.end(), [](const Copy& c) { return c.use_count() == 1; });
+    shown_ = free == copies_.end() ? copies_.emplace_back(std::make_shared<KeptBytes>()) : *free;
+    shown_->assign(reply);
+    shown_of_ = reply;
+    return shown_;
   }
 
   Clock& clock_;
   std::unique_ptr<ShardRule> rule_;
   std::vector<Waiting> waiting_;   // what came too early, and what is new
-  std::vector<Request> replies_;   // on their way, read from what the rule has
+  std::vector<Copy> copies_;       // as many as answers of different age are under way at a time
+  Copy shown_;                     // the newest; null where a push came after it
+  ConstBytes shown_of_;            // what it is a copy of
   std::function<void()> visitor_;  // the trainer's, who waits meanwhile
-  std::unique_ptr<Agent> agent_;   // last: it stops before what it uses goes away
 };
+
+void ShardRule::push(int, std::int64_t, ConstFloatView) { throw Bug("a shard that takes no pushes got one"); }
+ConstFloatView ShardRule::exchange(const ShardPush&) {
+  throw Bug("a shard that does not answer pushes was asked to");
+}
 
 void Shards::check_fit(int servers, int ranks) {
   if (servers < 1 || servers > ranks)
@@ -101,51 +121,81 @@ void Shards::check_fit(int servers, int ranks) {
 Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule) : comm_(comm) {
   const int ranks = comm.size();
   check_fit(servers, ranks);
-  for (int s = 0; s < servers; ++s) {
-    const Slice part = chunk(count, servers, s);
-    if (part.count == 0) continue;  // fewer parameters than servers
-    places_.push_back({s * ranks / servers, part});
-    if (places_.back().rank == comm.rank()) keeper_ = std::make_unique<Keeper>(comm, rule(part));
+  for (const Slice& part : parts(count, servers)) {
+    places_.push_back({static_cast<int>(places_.size()) * ranks / servers, part, places_.size()});
+    if (places_.back().rank == comm.rank()) keeper_ = std::make_unique<Keeper>(comm.clock(), rule(part));
   }
+  Handler handler;
+  if (keeper_)
+    handler = [this](const Call& call, std::unique_ptr<Answer> answer) {
+      keeper_->handle(call, std::move(answer));
+    };
+  service_ = comm.serve(std::move(handler));
   round_ = places_;
   std::stable_partition(round_.begin(), round_.end(), [&](const Place& p) { return p.rank >= comm.rank(); });
 }
 
 Shards::~Shards() = default;
 
+std::vector<Slice> Shards::parts(std::size_t count, int servers) {
+  std::vector<Slice> all;
+  for (int s = 0; s < servers; ++s)
+    if (const Slice part = chunk(count, servers, s); part.count > 0) all.push_back(part);
+  return all;
+}
+
 void Shards::push(std::int64_t step, ConstFloatView x) const {
+  std::vector<ConstBytes> messages;
+  for (const Place& p : places_) messages.push_back(bytes_of(part(x, p.part)));
+  push(step, messages);
+}
+
+void Shards::push(std::int64_t step, std::span<const ConstBytes> messages) const {
   std::vector<Addressed> pushes;
   for (const Place& p : round_)
-    pushes.push_back({p.rank, {comm_.rank(), kPush, step, bytes_of(part(x, p.part))}});
-  comm_.post_all(kService, pushes);
+    pushes.push_back({p.rank, {.method = kPush, .step = step, .body = messages[p.shard]}});
+  service_->post_all(pushes);
 }
 
 void Shards::pull(std::int64_t step, FloatView out) const {
   std::vector<Addressed> pulls;
   for (const Place& p : round_)
-    pulls.push_back({p.rank, {comm_.rank(), kPull, step, {}}, bytes_of(part(out, p.part))});
-  comm_.call_all(kService, pulls);
+    pulls.push_back({p.rank, {.method = kPull, .step = step}, bytes_of(part(out, p.part))});
+  service_->call_all(pulls);
 }
 
-void Shards::read(Comm& over, std::int64_t step, FloatView out) const {
+void Shards::exchange(const ShardPush& push, FloatView out) const {
+  std::vector<Addressed> calls;
+  for (const Place& p : round_) {
+    const Call call{.method = kExchange,
+                    .step = push.step,
+                    .weight = push.weight,
+                    .body = bytes_of(part(push.x, p.part))};
+    calls.push_back({p.rank, call, bytes_of(part(out, p.part))});
+  }
+  service_->call_all(calls);
+}
+
+void Shards::read(Collectives& over, std::int64_t step, FloatView out) const {
   for (const Place& p : places_) {
     const FloatView shard = part(out, p.part);
-    if (p.rank == comm_.rank()) comm_.call(p.rank, kService, {p.rank, kPull, step, {}}, bytes_of(shard));
+    if (p.rank == comm_.rank()) service_->call(p.rank, {.method = kPull, .step = step}, bytes_of(shard));
     over.broadcast(bytes_of(shard), p.rank);
   }
 }
 
 void Shards::save(std::int64_t step, StateWriter& state) const {
-  if (keeper_) keeper_->visit(comm_, step, [&](ShardRule& rule) { rule.save(state); });
+  if (keeper_) keeper_->visit(*service_, comm_.rank(), step, [&](ShardRule& rule) { rule.save(state); });
 }
 
 void Shards::load(StateReader& state) {
-  if (keeper_) keeper_->visit(comm_, kBeforeTheFirst, [&](ShardRule& rule) { rule.load(state); });
+  if (keeper_)
+    keeper_->visit(*service_, comm_.rank(), kBeforeTheFirst, [&](ShardRule& rule) { rule.load(state); });
 }
 
 void Shards::close() {
   comm_.barrier();  // nobody asks any more
-  if (keeper_) keeper_->stop();
+  service_->stop();
 }
 
 namespace {

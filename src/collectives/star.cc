@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "collectives/unattended.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/topology/chunks.h"
@@ -13,11 +14,11 @@ namespace tacit {
 namespace {
 
 // Methods above those of StarOp.
-constexpr std::uint32_t kAsk = 0xFF000000;
-constexpr std::uint32_t kResult = 0xFF000001;
+constexpr std::uint32_t kAsk = 0x3F000000;
+constexpr std::uint32_t kResult = 0x3F000001;
 
 FloatView floats(std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  return std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
 }
 
 }  // namespace
@@ -25,8 +26,8 @@ FloatView floats(std::vector<std::byte>& bytes) {
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
     : endpoint_(endpoint), caller_(endpoint, lane, Caller::Tickets::kOdd), monitor_(tasks.make_monitor()) {
   const auto on_departure = [this](int) { settle(); };
-  agent_ = make_agent(
-      endpoint, tasks, lane, kService,
+  agent_ = std::make_unique<Agent>(
+      endpoint, tasks, Agent::Address{lane, kService},
       [this](const Call& call, std::unique_ptr<Answer> answer) { on_call(call, std::move(answer)); },
       on_departure);
 }
@@ -39,7 +40,7 @@ void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
       asked_[number].erase(head);  // it has not this result: here it comes
     }
     try {
-      return caller_.call(head, kService, {endpoint_.rank(), op.method(), number, x}, result);
+      return caller_.call(head, kService, {.method = op.method(), .step = number, .body = x}, result);
     } catch (const PeerLost&) {  // the next one is head
     }
   }
@@ -56,7 +57,7 @@ void Star::keep(std::int64_t number, ConstBytes result) {
   }
   for (const int head : heads) {
     try {
-      caller_.post(head, kService, {endpoint_.rank(), kResult, number, result});
+      caller_.post(head, kService, {.method = kResult, .step = number, .body = result});
     } catch (const PeerLost&) {  // the next head asks again
     }
   }
@@ -84,10 +85,12 @@ void Star::on_ask(int head, std::int64_t number) {
   // and their agents, each with a letter for the other, would take neither.
   letters_.remove_if([](const Letter& letter) { return !letter.sending || letter.sending->over(); });
   Letter& letter = letters_.emplace_back(Letter{std::move(result)});
-  letter.sending = caller_.begin_post(head, kService, {endpoint_.rank(), kResult, number, letter.result});
+  letter.sending =
+      caller_.begin_post(head, kService, {.method = kResult, .step = number, .body = letter.result});
 }
 
 void Star::on_result(std::int64_t number, ConstBytes result) {
+  const auto kept = std::make_shared<const KeptBytes>(result);
   // Not all may have joined it yet; for those its owner is asked again.
   std::erase_if(asked_by_us_, [&](const auto& asked) { return asked.second == number; });
   for (auto at = joins_.begin(); at != joins_.end();) {
@@ -95,12 +98,8 @@ void Star::on_result(std::int64_t number, ConstBytes result) {
       ++at;
       continue;
     }
-    const std::unique_ptr<Answer> answer = std::move(at->second.answer);
+    at->second.answer->send(kept->view(), kept);
     at = joins_.erase(at);
-    try {
-      answer->send(result);
-    } catch (const PeerLost&) {  // it needs no answer any more
-    }
   }
 }
 
@@ -119,7 +118,7 @@ void Star::settle() {
     const auto asked = asked_by_us_.try_emplace(rank, -1).first;
     if (std::exchange(asked->second, number) == number) continue;
     try {
-      caller_.post(rank, kService, {endpoint_.rank(), kAsk, number, {}});
+      caller_.post(rank, kService, {.method = kAsk, .step = number});
     } catch (const PeerLost&) {  // its loss comes as news
     }
   }

@@ -34,7 +34,7 @@ struct StarOp {
 // Lifetime  endpoint and tasks outlive it.
 class Star {
  public:
-  static constexpr std::uint32_t kService = 0xFFFFFF00;
+  static constexpr std::uint32_t kService = 0xFFFFFF00;  // beside those that are numbered by construction
 
   Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane);
 

@@ -53,28 +53,24 @@ class SurvivingComm final : public Comm {
     ++number_;
     plain_->all_to_all(out, take);
   }
-  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
-                   const Take& take) override {
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out, const Take& take,
+                   Deadline deadline) override {
     ++number_;
-    plain_->some_to_all(speakers, out, take);
+    plain_->some_to_all(speakers, out, take, deadline);
   }
 
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     plain_->sum_among(group, number, x);
   }
+  std::vector<bool> swap(std::span<const Swap> with, Deadline deadline) override {
+    return plain_->swap(with, deadline);
+  }
   void exchange(int peer, ConstBytes out, Bytes in) override { plain_->exchange(peer, out, in); }
-  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {
+  std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
     return plain_->start(std::move(fn));
   }
-  std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
-    return plain_->serve(service, std::move(handler));
-  }
-  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
-    plain_->post_all(service, posts);
-  }
-  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
-    plain_->call_all(service, calls);
-  }
+  std::unique_ptr<Service> serve(Handler handler) override { return plain_->serve(std::move(handler)); }
+  std::unique_ptr<Comm> fork(const std::string& name) override { return plain_->fork(name); }
 
  private:
   void together(StarOp op, Bytes x, const std::function<void()>& plain) {

@@ -22,7 +22,8 @@ namespace tacit {
 // gets: so that all ranks have the same one, and nobody is counted twice. Only the last collective of a run has no next
 // one: where a rank is lost there, those that remain may get different results.
 //
-// all_to_all has no such form: after a loss it throws PeerLost. So do the collectives of Comm::start.
+// all_to_all has no such form: after a loss it throws PeerLost. So do the collectives of Background::start and of forks.
+// A swap needs none: what does not come is not in its result.
 //
 // Cost      one copy of the vector before a collective and one after; after a loss the head sends and receives P
 //           vectors.

@@ -26,18 +26,19 @@ class Drop final : public Compressor {
 
   std::size_t max_bytes(std::size_t n) const override { return sparse::bytes_for(layout_, n, n); }
 
-  std::size_t encode(ConstFloatView x, Rng rng, Bytes out) override {
+  std::size_t encode(ConstFloatView of, Rng rng, Bytes out) override {
+    const std::span<const float> x = of.host();
     writer_.start();
     finder_.each(x, threshold(x, rng), kernels::kLargestMagnitude, [&](std::size_t i) { writer_.put(i); });
     return writer_.fill(x, out);
   }
 
   void decode_add(ConstBytes payload, float factor, FloatView y) const override {
-    sparse::decode_add("drop", payload, layout_, factor, y);
+    sparse::decode_add("drop", payload, layout_, factor, y.host());
   }
 
  private:
-  std::uint32_t threshold(ConstFloatView x, Rng& rng) {
+  std::uint32_t threshold(std::span<const float> x, Rng& rng) {
     const std::size_t n = x.size();
     const std::size_t count = std::min(n, std::max(kLeastSample, sparse::kept(sample_, n)));
     drawn_.resize(count);

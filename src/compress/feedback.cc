@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/compress/feedback.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tacit/core/kernels.h"
@@ -9,25 +8,26 @@
 
 namespace tacit {
 
-Feedback::Feedback(Memory kind, float momentum, std::size_t n)
-    : kind_(kind), momentum_(momentum), pending_(n), residual_(kind == Memory::kNone ? 0 : n) {
-  if (kind != Memory::kMomentum) return;
-  velocity_.resize(n);
-  next_velocity_.resize(n);
-  decoded_.resize(n);
-}
+Feedback::Feedback(Memory kind, float momentum, FloatView like)
+    : kind_(kind),
+      momentum_(momentum),
+      pending_(like),
+      residual_(kind == Memory::kNone ? FloatView() : like),
+      velocity_(kind == Memory::kMomentum ? like : FloatView()),
+      next_velocity_(velocity_.view()),
+      decoded_(velocity_.view()) {}
 
 bool Feedback::take(ConstFloatView x, Slice at, float rescale) {
-  const FloatView out = part(FloatView(pending_), at);
+  const FloatView out = part(pending_.view(), at);
   switch (kind_) {
     case Memory::kNone:
       return std::isfinite(kernels::add_scaled(x, 0, x, out));
     case Memory::kErrorFeedback:
-      return std::isfinite(kernels::add_scaled(x, rescale, part(ConstFloatView(residual_), at), out));
+      return std::isfinite(kernels::add_scaled(x, rescale, part(residual(), at), out));
     case Memory::kMomentum: {
-      const FloatView u = part(FloatView(next_velocity_), at);
-      kernels::add_scaled(x, momentum_, part(ConstFloatView(velocity_), at), u);
-      return std::isfinite(kernels::add_scaled(u, rescale, part(ConstFloatView(residual_), at), out));
+      const FloatView u = part(next_velocity_.view(), at);
+      kernels::add_scaled(x, momentum_, part(velocity_.view(), at), u);
+      return std::isfinite(kernels::add_scaled(u, rescale, part(residual(), at), out));
     }
   }
   throw Bug("a memory of no kind");
@@ -35,35 +35,35 @@ bool Feedback::take(ConstFloatView x, Slice at, float rescale) {
 
 void Feedback::sent(Slice at, const Compressor& by, ConstBytes payload) {
   if (kind_ == Memory::kNone) return;
-  const FloatView left = part(FloatView(pending_), at);
+  const FloatView left = part(pending_.view(), at);
   if (kind_ == Memory::kErrorFeedback) return by.decode_add(payload, -1, left);
-  const FloatView decoded = part(FloatView(decoded_), at);
-  std::fill(decoded.begin(), decoded.end(), 0.0F);
+  const FloatView decoded = part(decoded_.view(), at);
+  kernels::fill(0, decoded);
   by.decode_add(payload, 1, decoded);
   kernels::subtract(decoded, left);
-  kernels::clear_where(decoded, part(FloatView(next_velocity_), at));
+  kernels::clear_where(decoded, part(next_velocity_.view(), at));
 }
 
 void Feedback::sent(Slice at, const LinearSketch& by) {
   if (kind_ == Memory::kNone) return;
-  by.settle(part(FloatView(pending_), at));
-  if (kind_ == Memory::kMomentum) by.settle(part(FloatView(next_velocity_), at));
+  by.settle(part(pending_.view(), at));
+  if (kind_ == Memory::kMomentum) by.settle(part(next_velocity_.view(), at));
 }
 
 void Feedback::commit() {
   if (kind_ == Memory::kNone) return;
-  residual_.swap(pending_);
-  velocity_.swap(next_velocity_);
+  swap(residual_, pending_);
+  swap(velocity_, next_velocity_);
 }
 
 void Feedback::save(StateWriter& state) const {
-  state.write("feedback.residual", ConstFloatView(residual_));
-  state.write("feedback.velocity", ConstFloatView(velocity_));
+  state.write("feedback.residual", residual_.view());
+  state.write("feedback.velocity", velocity_.view());
 }
 
 void Feedback::load(StateReader& state) {
-  state.read("feedback.residual", FloatView(residual_));
-  state.read("feedback.velocity", FloatView(velocity_));
+  state.read("feedback.residual", residual_.view());
+  state.read("feedback.velocity", velocity_.view());
 }
 
 }  // namespace tacit

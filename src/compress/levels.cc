@@ -129,8 +129,8 @@ void LevelCompressor::decode_elias(ConstBytes payload, float factor, FloatView y
   const BitReader in(rule_.who, payload.subspan(head));
   const std::size_t read = walk_elias(in, rule_.who, rule_, y.size(), [](std::size_t, int) {});
   wire::expect_bytes(rule_.who, payload, head + read);
-  walk_elias(in, rule_.who, rule_, y.size(), [&](std::size_t i, int level) {
-    y[i] += factor * sizes[i / rule_.bucket] * static_cast<float>(level);
+  walk_elias(in, rule_.who, rule_, y.size(), [&, to = y.host()](std::size_t i, int level) {
+    to[i] += factor * sizes[i / rule_.bucket] * static_cast<float>(level);
   });
 }
 

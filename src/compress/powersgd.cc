@@ -92,7 +92,7 @@ class PowerSgd final : public LinearSketch {
   }
 
   void times_p(ConstFloatView x, FloatView out) const {
-    std::fill(out.begin(), out.end(), 0.0F);
+    kernels::fill(0, out);
     for (std::size_t i = 0; i < shape_.rows; ++i) {
       const Slice row = shape_.row(i);
       for (std::size_t k = 0; k < rank_; ++k)

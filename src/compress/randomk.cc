@@ -34,14 +34,18 @@ class RandomK final : public LinearSketch {
     }
   }
   void sketch(int, ConstFloatView x, FloatView out) override {
-    for (std::size_t j = 0; j < positions_.size(); ++j) out[j] = weight(j) * x[positions_[j]];
+    const std::span<const float> from = x.host();
+    const std::span<float> to = out.host();
+    for (std::size_t j = 0; j < positions_.size(); ++j) to[j] = weight(j) * from[positions_[j]];
   }
   void learn(int, ConstFloatView mean) override { copy(mean, mean_); }
   void decode_add(float factor, FloatView y) const override {
-    for (std::size_t j = 0; j < positions_.size(); ++j) y[positions_[j]] += factor * mean_[j];
+    const std::span<float> to = y.host();
+    for (std::size_t j = 0; j < positions_.size(); ++j) to[positions_[j]] += factor * mean_[j];
   }
   void settle(FloatView x) const override {
-    for (const std::size_t p : positions_) x[p] = 0;
+    const std::span<float> of = x.host();
+    for (const std::size_t p : positions_) of[p] = 0;
   }
 
  private:

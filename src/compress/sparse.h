@@ -75,7 +75,7 @@ class Writer {
 
   void start() { positions_.clear(); }
   void put(std::size_t i) { positions_.push_back(static_cast<std::uint32_t>(i)); }
-  std::size_t fill(ConstFloatView x, Bytes out) {
+  std::size_t fill(std::span<const float> x, Bytes out) {
     const std::size_t count = positions_.size();
     wire::part<std::uint32_t>(out, 0, 1)[0] = static_cast<std::uint32_t>(count);
     if (layout_ == Layout::kPacked) return pack(x, out);
@@ -85,10 +85,10 @@ class Writer {
   }
 
  private:
-  void gather(ConstFloatView x, FloatView values) const {
+  void gather(std::span<const float> x, std::span<float> values) const {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = x[positions_[i]];
   }
-  std::size_t pack(ConstFloatView x, Bytes out) {
+  std::size_t pack(std::span<const float> x, Bytes out) {
     const std::size_t count = positions_.size();
     values_.resize(count);
     gather(x, values_);
@@ -130,7 +130,7 @@ void each_position(const char* who, ConstBytes payload, Layout layout, std::size
   wire::expect_bytes(who, payload, gaps_at + bits.bytes_read());
 }
 
-inline void decode_add(const char* who, ConstBytes payload, Layout layout, float factor, FloatView y) {
+inline void decode_add(const char* who, ConstBytes payload, Layout layout, float factor, std::span<float> y) {
   if (payload.size() < sizeof(std::uint32_t)) wire::refuse(who, "has no count");
   const std::size_t count = wire::part<std::uint32_t>(payload, 0, 1)[0];
   if (count > y.size()) wire::refuse(who, "counts more values than there are");

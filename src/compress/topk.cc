@@ -26,7 +26,8 @@ class TopK final : public Compressor {
     return sparse::bytes_for(layout_, sparse::kept(ratio_, n), n);
   }
 
-  std::size_t encode(ConstFloatView x, Rng, Bytes out) override {
+  std::size_t encode(ConstFloatView of, Rng, Bytes out) override {
+    const std::span<const float> x = of.host();
     writer_.start();
     Cut cut = find_cut(x, sparse::kept(ratio_, x.size()));
     finder_.each(x, cut.magnitude, kernels::kLargestMagnitude, [&](std::size_t i) {
@@ -37,7 +38,7 @@ class TopK final : public Compressor {
   }
 
   void decode_add(ConstBytes payload, float factor, FloatView y) const override {
-    sparse::decode_add("topk", payload, layout_, factor, y);
+    sparse::decode_add("topk", payload, layout_, factor, y.host());
   }
 
  private:
@@ -56,7 +57,7 @@ class TopK final : public Compressor {
     return static_cast<std::uint32_t>(bin);
   }
 
-  Cut find_cut(ConstFloatView x, std::size_t k) {
+  Cut find_cut(std::span<const float> x, std::size_t k) {
     if (k == 0) return {kernels::kLargestMagnitude, 0};
     std::uint32_t cut = first_digit(x, k) << 20U;
     for (const std::uint32_t shift : {10U, 0U}) {
@@ -69,7 +70,7 @@ class TopK final : public Compressor {
   }
 
   // Four tables, because neighbours often have the same digit and an addition would wait for the one before.
-  std::uint32_t first_digit(ConstFloatView x, std::size_t& k) {
+  std::uint32_t first_digit(std::span<const float> x, std::size_t& k) {
     for (Counts& counts : tables_) counts.fill(0);
     std::size_t i = 0;
     for (; i + 4 <= x.size(); i += 4)

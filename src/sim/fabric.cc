@@ -8,7 +8,6 @@
 
 #include "sim/hub.h"
 #include "tacit/core/error.h"
-#include "tacit/core/phantom.h"
 #include "transport/sent.h"
 
 namespace tacit {
@@ -22,7 +21,16 @@ using sim::Reason;
 
 constexpr std::size_t kEagerBytes = std::size_t{16} * 1024;  // as the transports of real machines
 
-class SendOperation final : public Operation {
+// What a wait for several needs to know of each.
+class Awaited : public Operation {
+ public:
+  virtual Gate& gate() = 0;  // where its end is told
+  virtual Reason reason() const = 0;
+  // Its task has slept for it since then.
+  virtual void count_from(Seconds start) = 0;
+};
+
+class SendOperation final : public Awaited {
  public:
   SendOperation(Hub& hub, std::shared_ptr<Message> message) : hub_(hub), message_(std::move(message)) {}
   SendOperation(const SendOperation&) = delete;
@@ -45,6 +53,10 @@ class SendOperation final : public Operation {
       hub_.scheduler().sleep(message_->done, reason(), deadline);
     return message_->arrived;
   }
+  bool ready() override { return message_->arrived || (hub_.divided() && hub_.hopeless(what())); }
+  Gate& gate() override { return message_->done; }
+  Reason reason() const override { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
+  void count_from(Seconds start) override { hub_.count_wait(start, message_->sent); }
 
  private:
   // The network carries it whatever the receiver does, so that this ends.
@@ -59,7 +71,6 @@ class SendOperation final : public Operation {
     hub_.wait(message_->done, what(), [&] { return message_->arrived; });
   }
   MessageWait what() const { return {message_->from, message_->to, message_->tag}; }
-  Reason reason() const { return {Reason::Kind::kMessage, message_->to, message_->tag}; }
 
   Hub& hub_;
   const std::shared_ptr<Message> message_;
@@ -68,7 +79,7 @@ class SendOperation final : public Operation {
 }  // namespace
 
 // The receiving side; sim::Mailbox knows it by name.
-class sim::ReceiveOperation final : public Operation {
+class sim::ReceiveOperation final : public Awaited {
  public:
   ReceiveOperation(Hub& hub, int rank, Ledger& ledger, const Want& want)
       : hub_(hub), rank_(rank), ledger_(ledger), want_(want) {
@@ -86,8 +97,7 @@ class sim::ReceiveOperation final : public Operation {
   void accept(std::shared_ptr<Message> message) {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (want_.has_room(length_) && !Phantom::holds(message_->data.data()))
-      copy<std::byte>(message_->data, want_.into.first(length_));
+    if (want_.has_room(length_)) copy(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
 
@@ -107,6 +117,12 @@ class sim::ReceiveOperation final : public Operation {
         arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; }, deadline);
     if (message_) hub_.count_wait(start, message_->sent);
     return ready;
+  }
+  bool ready() override { return message_ || hub_.hopeless({rank_, want_.peer, want_.tag}); }
+  Gate& gate() override { return arrived_; }
+  Reason reason() const override { return {Reason::Kind::kMessage, want_.peer, want_.tag}; }
+  void count_from(Seconds start) override {
+    if (message_) hub_.count_wait(start, message_->sent);
   }
 
  private:
@@ -163,6 +179,19 @@ class SimEndpoint final : public Endpoint {
   }
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override {
+    const Seconds start = hub_.scheduler().now();
+    std::vector<Awaited*> all;
+    std::vector<Gate*> gates;
+    for (Operation* each : any) {
+      if (each->ready()) return;  // what was sent at once is nothing to sleep for
+      all.push_back(&dynamic_cast<Awaited&>(*each));
+      gates.push_back(&all.back()->gate());
+    }
+    while (!any_ready(any)) hub_.scheduler().sleep(gates, all.front()->reason());
+    for (Awaited* each : all)
+      if (each->ready()) each->count_from(start);
+  }
 
  private:
   Request receive(const Want& want) {
@@ -192,7 +221,9 @@ void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); 
 std::exception_ptr SimFabric::cause(int rank) { return hub_->roster(rank).cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
-void SimFabric::spend_compute(int rank, std::int64_t step) { hub_->spend_compute(rank, step); }
+void SimFabric::spend_compute(int rank, std::int64_t step, double share) {
+  hub_->spend_compute(rank, step, share);
+}
 void SimFabric::grant_head_start(int rank, Seconds duration) { hub_->grant_head_start(rank, duration); }
 void SimFabric::pause(int rank) { hub_->pause(rank); }
 void SimFabric::resume(int rank) { hub_->resume(rank); }

@@ -160,10 +160,10 @@ void SimFabric::Hub::give_up(const MessageWait& what) {
   known.give_up(what);
 }
 
-void SimFabric::Hub::spend_compute(int rank, std::int64_t step) {
+void SimFabric::Hub::spend_compute(int rank, std::int64_t step, double share) {
   const auto at = static_cast<std::size_t>(rank);
   began_[at] = true;
-  const Seconds time = compute_time(cluster_, seed_, rank, step);
+  const Seconds time = share * compute_time(cluster_, seed_, rank, step);
   tasks(rank).clock().sleep(time - std::exchange(head_start_[at], Seconds(0)));
   computed_[at] += time.count();
   trace(rank, rank, static_cast<std::uint64_t>(step), 0);

@@ -58,7 +58,7 @@ class SimFabric::Hub : private sim::MembersOwner {
   template <class Done>
   bool ready_by(sim::Gate& gate, const MessageWait& what, const Done& done, Deadline deadline);
 
-  void spend_compute(int rank, std::int64_t step);
+  void spend_compute(int rank, std::int64_t step, double share);
   void grant_head_start(int rank, Seconds duration) {
     head_start_[static_cast<std::size_t>(rank)] = duration;
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "sim/scheduler.h"
-#include "tacit/core/phantom.h"
 #include "tacit/core/views.h"
 #include "transport/matcher.h"
 
@@ -28,7 +27,7 @@ struct Message {
   bool arrived = false;
   Gate done{};  // where the sender waits
   void keep_copy() {
-    if (Phantom::holds(data.data())) return;  // there is nothing to copy, and it stays where it is
+    if (!has_content(data)) return;  // there is nothing to copy, and it stays where it is
     copy.assign(data.begin(), data.end());
     data = copy;
   }

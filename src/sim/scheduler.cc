@@ -27,7 +27,7 @@ struct Actor {
   bool doomed = false;                                 // woken because of a dead-lock
   s4u::SemaphorePtr turn = s4u::Semaphore::create(0);  // one release is one wake-up
   Reason reason{};                                     // these five: while it sleeps
-  Gate* gate = nullptr;
+  std::vector<Gate*> gates{};
   Timer* alarm = nullptr;
   bool timed = false;                                           // its alarm is one of the events to come
   std::size_t place = std::numeric_limits<std::size_t>::max();  // in the list of sleepers
@@ -108,12 +108,12 @@ class Scheduler::Impl {
     if (ended_ != started_) throw Bug("SimGrid ended a simulation with actors that had not ended");
   }
 
-  void sleep(Gate& gate, const Reason& reason, Deadline deadline) {
+  void sleep(std::span<Gate* const> gates, const Reason& reason, Deadline deadline) {
     Actor& me = *current_;
     me.reason = reason;
     me.doomed = false;
-    me.gate = &gate;
-    gate.sleepers.push_back(&me);
+    me.gates.assign(gates.begin(), gates.end());
+    for (Gate* each : gates) each->sleepers.push_back(&me);
     me.place = sleepers_.size();
     sleepers_.push_back(&me);
     me.timed = deadline != kNever;
@@ -184,7 +184,7 @@ class Scheduler::Impl {
 
   std::optional<Seconds> idle_since(int rank) const {
     const Actor* const trainer = trainers_[static_cast<std::size_t>(rank)];
-    const bool idle = trainer != nullptr && trainer->gate != nullptr && for_own_task(trainer->reason);
+    const bool idle = trainer != nullptr && !trainer->gates.empty() && for_own_task(trainer->reason);
     return idle ? std::optional(Seconds(trainer->idle_from)) : std::nullopt;
   }
   Actor* current() const { return current_; }
@@ -202,9 +202,9 @@ class Scheduler::Impl {
   }
 
   void wake(Actor& actor) {
-    if (actor.gate == nullptr) return;  // awake already
-    std::erase(actor.gate->sleepers, &actor);
-    actor.gate = nullptr;
+    if (actor.gates.empty()) return;  // awake already
+    for (Gate* each : actor.gates) std::erase(each->sleepers, &actor);
+    actor.gates.clear();
     sleepers_.back()->place = actor.place;
     sleepers_[actor.place] = sleepers_.back();
     sleepers_.pop_back();
@@ -285,7 +285,11 @@ void Scheduler::spawn(const std::string& name, int rank, bool trainer, std::func
 }
 void Scheduler::run() { impl_->run(); }
 void Scheduler::sleep(Gate& gate, const Reason& reason, Deadline deadline) {
-  impl_->sleep(gate, reason, deadline);
+  Gate* const one = &gate;
+  impl_->sleep({&one, 1}, reason, deadline);
+}
+void Scheduler::sleep(std::span<Gate* const> gates, const Reason& reason, Deadline deadline) {
+  impl_->sleep(gates, reason, deadline);
 }
 void Scheduler::wake(Gate& gate) { impl_->wake(gate); }
 void Scheduler::wake_rank(int rank) { impl_->wake_rank(rank); }

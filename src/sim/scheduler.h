@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class Scheduler {
 
   // Puts the running actor to sleep until the gate is woken or the deadline has passed.
   void sleep(Gate& gate, const Reason& reason, Deadline deadline = kNever);
+  // The same at several gates: the first that is woken counts.
+  void sleep(std::span<Gate* const> gates, const Reason& reason, Deadline deadline = kNever);
   // Wakes whoever sleeps there. From an actor or from a callback.
   void wake(Gate& gate);
   // Wakes all actors of a rank, or all there are.

@@ -28,7 +28,8 @@ class SimProcess final : public Process {
   Comm& comm() override { return *comm_; }
   Comm& control() override { return *control_; }
   Tasks& tasks() override { return fabric_.tasks(rank_); }
-  void spend_compute(std::int64_t step) override { fabric_.spend_compute(rank_, step); }
+  using Process::spend_compute;
+  void spend_compute(std::int64_t step, double share) override { fabric_.spend_compute(rank_, step, share); }
   void grant_head_start(Seconds duration) override { fabric_.grant_head_start(rank_, duration); }
   void pause() override { fabric_.pause(rank_); }
   void resume() override { fabric_.resume(rank_); }

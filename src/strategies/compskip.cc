@@ -5,7 +5,7 @@
 // Idea        workers and servers compress what they send, and in any step may send nothing; each keeps what it has not
 //             sent and adds it to what it would send next.
 // Symbols     x = w.params()   g_i = w.gradient()   P = w.size()   C_w = s_.up   C_s = s_.down   s_{t,i} = s_.skip
-//             r_t = s_.server_skip; eta p_i, eta e_i, eta q and eta e_s are in collectives/two_way_mean.h
+//             r_t = s_.server_skip; eta p_i, eta e_i, eta q and eta e_s are in means/scatter_route.cc
 // Cost        a compressed vector up and one down, each in the steps in which its sender speaks.
 // Reduces to  ssgd where all speak and nothing is compressed; gradient accumulation where all skip alike and nothing is
 //             compressed; dist-EF-SGD where all speak.
@@ -40,17 +40,22 @@ class CompSkip final : public Strategy {
  public:
   explicit CompSkip(Sides sides) : s_(std::move(sides)) {}
 
-  void compress(const Compression& how) override {
-    if (s_.up || s_.down)
-      throw InvalidConfig(std::string(kName) + ": the compressor " + how.text +
-                          " says what up= and down= say; leave one of them out");
-    s_.up = how;
+  std::string why_not(const Compression& how) const override {
+    if (!s_.up && !s_.down) return "";
+    return "the compressor " + how.text + " says what up= and down= say; leave one of them out";
   }
 
   void start(Worker& w) override {
     Strategy::start(w);
-    const Compression up = s_.up ? *s_.up : Compression::parse(kDefaultCompressor);
-    mean_.emplace(up, s_.down ? *s_.down : up, w.tensors(), w.size());
+    using Whose = SkipSchedule::Whose;
+    const auto workers = [this, ranks = w.size()](std::int64_t t) {
+      return s_.skip.at(t, ranks, seed_, s_.stagger ? Whose::kEachOwn : Whose::kAllAlike);
+    };
+    const auto servers = [this, ranks = w.size()](std::int64_t t) {
+      return s_.server_skip.at(t, ranks, seed_ + 1, Whose::kAllAlike);
+    };
+    mean_ = w.make_mean({.sends = Sends::kBothWays,
+                         .silence = Silence{workers, servers, s_.up, s_.down, kDefaultCompressor}});
     before_.assign(w.params());
     update_.assign(w.params());
     seed_ = w.rng(Rng::Use::kPeerChoice).next();
@@ -59,36 +64,32 @@ class CompSkip final : public Strategy {
   }
 
   void step(Worker& w) override {
-    using Whose = SkipSchedule::Whose;
     before_.take(w.params());
     w.apply(w.gradient());
     kernels::difference(w.params(), before_.view(), update_.view());  // -eta_t (g_i + momentum)
-    const Speakers workers =
-        s_.skip.at(w.t(), w.size(), seed_, s_.stagger ? Whose::kEachOwn : Whose::kAllAlike);
-    const Speakers servers = s_.server_skip.at(w.t(), w.size(), seed_ + 1, Whose::kAllAlike);
-    mean_->mean(w.comm(), update_.view(), {w.t(), w.rng(Rng::Use::kRounding), workers, servers});
+    mean_->mean(w, update_.view());
     kernels::sum(before_.view(), update_.view(), w.params());  // the same on all ranks, as before_ is
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker& w, StateWriter& state) override {
     state.write("compskip.seed", seed_);
     s_.skip.save(state);
     s_.server_skip.save(state);
-    mean_->save(state);
+    mean_->save(w, state);
   }
-  void load(StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
     seed_ = state.number("compskip.seed");
     s_.skip.load(state);
     s_.server_skip.load(state);
-    mean_->load(state);
+    mean_->load(w, state);
   }
 
  private:
   Sides s_;
-  std::optional<TwoWayMean> mean_;
   Buffer before_;
   Buffer update_;
   std::uint64_t seed_ = 0;  // rank 0's
+  std::unique_ptr<Mean> mean_;
 };
 
 // A compressor as an option's value, where + stands for the commas: topk:ratio=0.01+min=0.

@@ -7,6 +7,7 @@
 //             dw_i = dw_   DW/P = average_   D_i = dw_ after move_mean   lambda0 = lambda_
 // Cost        one all-reduce of d floats per step, behind the next gradient.
 // Reduces to  the inner optimiser alone for P = 1; lambda=0 averages updates one step late and corrects nothing.
+// Compressed  updates dw_i are, which have eta in them; weights are exchanged exactly.
 // Differs     dw_i is whatever the inner optimiser did, from the mean model on; the mean moves by DW/P, of equal bits
 //             on all ranks, where the paper's w_i + D_i drift apart; every resync-th exchange carries w_i, at one cost.
 #include <cmath>
@@ -28,11 +29,13 @@ class DcS3gd final : public Strategy {
   void start(Worker& w) override {
     Strategy::start(w);
     for (Buffer* each : {&mean_, &dw_, &average_}) each->assign(w.params());
+    updates_ = w.make_mean({.sends = Sends::kDifferences});
+    weights_ = w.make_mean({.sends = Sends::kWeights});
   }
 
   void step(Worker& w) override {
     if (sent_ != Sent::kNothing) {
-      collect(w);
+      collect();
       move_mean(w);
       correct(w.gradient(), w.tensors());
     }
@@ -40,18 +43,15 @@ class DcS3gd final : public Strategy {
     w.apply(w.gradient());
     kernels::difference(w.params(), mean_.view(), dw_.view());  // w_i = mean + dw_i
     sent_ = resync_ > 0 && (w.t() + 1) % resync_ == 0 ? Sent::kWeights : Sent::kUpdates;
-    arrived_ = false;
-    fill(w);
-    pending_ = w.comm().start([x = average_.view()](Comm& comm) { comm.mean(x); });
+    average_.take(sent_ == Sent::kWeights ? w.params() : dw_.view());
+    pending_ = (sent_ == Sent::kWeights ? weights_ : updates_)->start(w, average_.view());
   }
 
-  void settle(Worker& w) override {
-    if (sent_ != Sent::kNothing) collect(w);
-  }
+  void settle(Worker&) override { collect(); }
   // The mean of all w_i.
   void model(Worker& w, FloatView out) override {
     if (sent_ == Sent::kNothing) return copy(w.params(), out);
-    collect(w);
+    collect();
     average_.give(out);
     if (sent_ == Sent::kUpdates) kernels::add(mean_.view(), out);
   }
@@ -62,37 +62,27 @@ class DcS3gd final : public Strategy {
     sent_ = Sent::kNothing;
   }
 
-  // What is under way is saved as it was sent, and exchanged again after load().
-  void save(StateWriter& state) const override {
+  void save(Worker& w, StateWriter& state) override {
+    collect();
     state.write("dc_s3gd.sent", static_cast<std::uint64_t>(sent_));
-    state.write("dc_s3gd.mean", mean_.view());
-    state.write("dc_s3gd.dw", dw_.view());
+    for (Buffer* each : {&mean_, &dw_, &average_}) state.write("dc_s3gd.vectors", each->view());
+    updates_->save(w, state);
   }
-  void load(StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
     const std::uint64_t sent = state.number("dc_s3gd.sent");
     if (sent > 2) throw InvalidConfig("saved state, entry 'dc_s3gd.sent': it is damaged; use another");
-    state.read("dc_s3gd.mean", mean_.view());
-    state.read("dc_s3gd.dw", dw_.view());
     sent_ = static_cast<Sent>(sent);
-    arrived_ = false;
+    for (Buffer* each : {&mean_, &dw_, &average_}) state.read("dc_s3gd.vectors", each->view());
+    updates_->load(w, state);
   }
 
  private:
   enum class Sent : std::uint64_t { kNothing, kUpdates, kWeights };
 
-  void fill(Worker& w) { average_.take(sent_ == Sent::kWeights ? w.params() : dw_.view()); }
-
   // Afterwards average_ has arrived. All ranks come here at the same step.
-  void collect(Worker& w) {
-    if (arrived_) return;
-    if (pending_) {
-      pending_->wait();
-      pending_.reset();
-    } else {  // after load()
-      fill(w);
-      w.comm().mean(average_.view());
-    }
-    arrived_ = true;
+  void collect() {
+    if (pending_) pending_->wait();
+    pending_.reset();
   }
 
   // Afterwards mean_ has the last update of every rank in it, and dw_ is D.
@@ -125,10 +115,11 @@ class DcS3gd final : public Strategy {
   const bool per_tensor_;
   const std::int64_t resync_;   // 0: never
   Sent sent_ = Sent::kNothing;  // what the last exchange carries
-  bool arrived_ = false;        // whether average_ is its result
   Buffer mean_;
   Buffer dw_;
-  Buffer average_;                    // the background's while an exchange is under way
+  Buffer average_;  // the result of the last exchange, whose it is while that is under way
+  std::unique_ptr<Mean> updates_;
+  std::unique_ptr<Mean> weights_;
   std::unique_ptr<Pending> pending_;  // last: it ends before what it uses
 };
 
@@ -144,7 +135,7 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 
 StrategyInfo dc_s3gd_info() {
   return with_own_weights({"dc_s3gd", "updates averaged behind the next gradient", "arXiv:1911.02516",
-                           "dc_s3gd:lambda=0.2", make});
+                           "dc_s3gd:lambda=0.2", make, Sends::kDifferences});
 }
 
 }  // namespace tacit

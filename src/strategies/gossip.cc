@@ -23,8 +23,6 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 2;
-
 class PullGossip final : public Strategy {
  public:
   PullGossip(const PeerDraw& draw, bool overlap) : draw_(draw), overlap_(overlap) {}
@@ -32,18 +30,18 @@ class PullGossip final : public Strategy {
   void start(Worker& w) override {
     Strategy::start(w);
     y_.emplace(w.params());
-    board_.emplace(w.comm(), w.tasks(), kService, w.params());
-    comm_ = &w.comm();
+    board_.emplace(w.comm(), w.tasks(), w.params());
+    pull_.emplace(w.comm());
   }
 
   void step(Worker& w) override {
-    if (pull_.back()) ready_ = pull_.end();
+    if (pull_->back()) ready_ = pull_->end();
     merge(w.params());
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     board_->publish(w.params(), w.t());
-    const std::optional<int> j = pull_.out() ? std::nullopt : draw_(w);
-    if (j) pull_.begin(w.comm(), [this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
-    if (overlap_ || !(ready_ = pull_.end())) return;
+    const std::optional<int> j = pull_->out() ? std::nullopt : draw_(w);
+    if (j) pull_->begin([this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
+    if (overlap_ || !(ready_ = pull_->end())) return;
     merge(w.params());
     board_->publish(w.params(), w.t());
   }
@@ -54,25 +52,25 @@ class PullGossip final : public Strategy {
   }
 
   void finish(Worker& w) override {
-    pull_.end();
+    pull_->end();
     w.comm().barrier();  // nobody reads any more
     board_->close();
     w.comm().mean(w.params());
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
-    if (pull_.out()) ready_ = pull_.end();
+  void save(Worker&, StateWriter& state) override {
+    if (pull_->out()) ready_ = pull_->end();
     state.write("gossip.x", board_->latest()->x.view());  // what peers read until the next step ends
     state.write("gossip.ready", std::uint64_t{ready_ ? 1U : 0U});
     state.write("gossip.y", ConstFloatView(y_->view()));
   }
-  void load(StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
     state.read("gossip.x", y_->view());
     board_->publish(y_->view(), -1);
     ready_ = state.number("gossip.ready") != 0;
     state.read("gossip.y", y_->view());
-    comm_->barrier();  // nobody reads a board that still has the weights of the start
+    w.comm().barrier();  // nobody reads a board that still has the weights of the start
   }
 
  private:
@@ -83,11 +81,10 @@ class PullGossip final : public Strategy {
   const PeerDraw draw_;
   const bool overlap_;
   bool apart_ = true;  // until finish
-  mutable std::optional<Buffer> y_;
-  mutable bool ready_ = false;  // y is there and not yet in x
-  Comm* comm_ = nullptr;        // from start on
+  std::optional<Buffer> y_;
+  bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
-  mutable Errand pull_;  // last: it ends before what it uses; mutable: a state is saved when it is back
+  std::optional<Errand> pull_;  // last: it ends before what it uses
 };
 
 class PushGossip final : public Strategy {
@@ -97,7 +94,7 @@ class PushGossip final : public Strategy {
 
   void start(Worker& w) override {
     Strategy::start(w);
-    mass_.emplace(rule_, w.comm(), w.tasks(), kService, w.params());
+    mass_.emplace(rule_, w.comm(), w.tasks(), w.params());
   }
 
   void step(Worker& w) override {
@@ -117,14 +114,14 @@ class PushGossip final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override { mass_->save(state); }
-  void load(StateReader& state) override { mass_->load(state); }
+  void save(Worker&, StateWriter& state) override { mass_->save(state); }
+  void load(Worker&, StateReader& state) override { mass_->load(state); }
 
  private:
   const PeerDraw draw_;
   const PushSum::Rule rule_;
-  bool apart_ = true;                    // until finish
-  mutable std::optional<PushSum> mass_;  // mutable: a state is saved when nothing is under way
+  bool apart_ = true;  // until finish
+  std::optional<PushSum> mass_;
 };
 
 std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
@@ -141,8 +138,12 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 }  // namespace
 
 StrategyInfo gossip_info() {
-  StrategyInfo info{"gossip", "gossiping SGD: weights averaged with one peer at a time, without waiting",
-                    "arXiv:1611.04581", "gossip:period=4,peers=ring", make};
+  StrategyInfo info{"gossip",
+                    "gossiping SGD: weights averaged with one peer at a time, without waiting",
+                    "arXiv:1611.04581",
+                    "gossip:period=4,peers=ring",
+                    make,
+                    Sends::kWeights};
   info.asynchronous = info.survives = true;
   return info;
 }

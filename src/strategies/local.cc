@@ -11,11 +11,8 @@
 // Compressed  every rank sends, compressed, how far it has moved since the last average; all move by the mean of that.
 //             Such differences have eta in them, so residuals need no factor. The last average of a run is exact.
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "tacit/collectives/compressed_mean.h"
-#include "tacit/core/kernels.h"
+#include "tacit/core/buffer.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -25,20 +22,18 @@ class Local final : public Strategy {
  public:
   explicit Local(std::int64_t period) : period_(period) {}
 
-  void compress(const Compression& how) override { how_ = how; }
-
   void start(Worker& w) override {
     Strategy::start(w);
-    if (!how_) return;
-    compressed_.emplace(*how_, w.tensors(), w.rows());
-    base_.assign(w.params().begin(), w.params().end());
-    moved_.resize(base_.size());
+    mean_ = w.make_mean({.sends = Sends::kDifferences});
+    if (!mean_->exact()) base_.assign(w.params());
   }
 
   void step(Worker& w) override {
     w.apply(w.gradient());
     apart_ = (w.t() + 1) % period_ != 0;
-    if (!apart_) compressed_ ? average_moves(w) : w.comm().mean(w.params());
+    if (apart_) return;
+    mean_->mean_from(w, base_.view(), w.params());
+    if (!mean_->exact()) base_.take(w.params());
   }
 
   void model(Worker& w, FloatView out) override {
@@ -49,33 +44,23 @@ class Local final : public Strategy {
   void finish(Worker& w) override {
     if (apart_) w.comm().mean(w.params());
     apart_ = false;
+    mean_->finish(w);
   }
 
-  void save(StateWriter& state) const override {
-    if (!compressed_) return;
-    state.write("local.base", ConstFloatView(base_));
-    compressed_->save(state);
+  void save(Worker& w, StateWriter& state) override {
+    state.write("local.base", base_.view());
+    mean_->save(w, state);
   }
-  void load(StateReader& state) override {
-    if (!compressed_) return;
-    state.read("local.base", FloatView(base_));
-    compressed_->load(state);
+  void load(Worker& w, StateReader& state) override {
+    state.read("local.base", base_.view());
+    mean_->load(w, state);
   }
 
  private:
-  void average_moves(Worker& w) {
-    kernels::difference(w.params(), base_, moved_);
-    compressed_->mean(w.comm(), moved_, {w.t(), w.rng(Rng::Use::kRounding)});
-    kernels::add(moved_, base_);
-    copy(base_, w.params());
-  }
-
   const std::int64_t period_;
   bool apart_ = false;  // whether replicas differ; the same on every rank
-  std::optional<Compression> how_;
-  std::optional<CompressedMean> compressed_;
-  std::vector<float> base_;   // the last average, equal on every rank
-  std::vector<float> moved_;  // x - base
+  std::unique_ptr<Mean> mean_;
+  Buffer base_;  // the last average, equal on every rank; empty where means are exact
 };
 
 }  // namespace

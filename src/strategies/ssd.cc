@@ -8,6 +8,8 @@
 //             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
 // Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
 // Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
+// Compressed  what workers push, in warm-up too, so that residuals and a momentum in front know no seam; pulls are exact
+//             (CD-SGD, arXiv:2106.10796).
 // Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g
 //             and G are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes
 //             from two pulls. Weight decay acts on the servers alone.
@@ -36,15 +38,9 @@ class Ssd final : public Strategy {
   explicit Ssd(const SsdOptions& options) : o_(options) {}
 
   void start(Worker& w) override {
-    auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
-    gain_ = optimizer->gain();
     Strategy::start(w);
-    for (Buffer* each : {&sent_, &pulled_, &last_pulled_, &move_}) each->assign(w.params());
-    rates_.emplace(w.tasks());
-    shards_.emplace(w.comm(), o_.servers, w.params().size(), [&](Slice shard) {
-      serves_ = true;
-      return make_server_rule(w.size(), part(w.params(), shard), std::move(optimizer), *rates_);
-    });
+    for (Buffer* each : {&pulled_, &last_pulled_, &move_}) each->assign(w.params());
+    servers_.emplace(w, o_.servers);
   }
 
   void step(Worker& w) override {
@@ -55,21 +51,20 @@ class Ssd final : public Strategy {
       last_pulled_.take(pulled_.view());
       span_ = std::exchange(path_, 0.0F);
     }
-    if (serves_) rates_->put(w.lr());
     t_ = w.t();
     path_ += w.lr();
     peak_ = std::max(peak_, w.lr());
     pulling_ = (t_ + 1) % o_.delay == 0;
-    sent_.take(w.gradient());
+    servers_->prepare(w, w.gradient());
     if (t_ < o_.warmup) {
-      shards_->push(t_, sent_.view());
-      shards_->pull(t_, pulled_.view());
+      servers_->push(t_);
+      servers_->pull(t_, pulled_.view());
       return pulled_.give(w.params());
     }
     local_step(w);
-    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Comm&) {
-      shards_->push(t, sent_.view());
-      if (pull) shards_->pull(t, pulled_.view());
+    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Collectives&) {
+      servers_->push(t);
+      if (pull) servers_->pull(t, pulled_.view());
     });
   }
 
@@ -79,52 +74,48 @@ class Ssd final : public Strategy {
   // The servers' weights, after all that was pushed.
   void model(Worker& w, FloatView out) override {
     settle(w);
-    shards_ ? shards_->read(w.comm(), t_, out) : copy(w.params(), out);
+    servers_ ? servers_->read(w.comm(), t_, out) : copy(w.params(), out);
   }
   void finish(Worker& w) override {
     model(w, w.params());
-    shards_->close();
-    shards_.reset();
+    servers_->close();
+    servers_.reset();
   }
 
-  void save(StateWriter& state) const override {
-    if (exchange_) exchange_->wait();
+  void save(Worker& w, StateWriter& state) override {
+    settle(w);
     state.write("ssd.t", static_cast<std::uint64_t>(t_));
     state.write("ssd.pulling", std::uint64_t{pulling_});
-    for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", ConstFloatView(each, 1));
+    for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", std::span(each, 1));
     for (const Buffer* each : {&pulled_, &last_pulled_, &move_}) state.write("ssd.weights", each->view());
-    shards_->save(t_, state);
+    servers_->save(w, t_, state);
   }
-  void load(StateReader& state) override {
+  void load(Worker& w, StateReader& state) override {
     t_ = static_cast<std::int64_t>(state.number("ssd.t"));
     pulling_ = state.number("ssd.pulling") != 0;
-    for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", FloatView(each, 1));
+    for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", std::span(each, 1));
     for (Buffer* each : {&pulled_, &last_pulled_, &move_}) state.read("ssd.weights", each->view());
-    shards_->load(state);
+    servers_->load(w, state);
   }
 
  private:
   // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
   void local_step(Worker& w) {
     const double rate = o_.local_lr * w.lr() * (peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1);
-    kernels::axpy(static_cast<float>(-rate * o_.alpha * gain_), w.gradient(), w.params());
+    kernels::axpy(static_cast<float>(-rate * o_.alpha * servers_->gain()), w.gradient(), w.params());
     if (span_ > 0) kernels::axpy(static_cast<float>(-rate * o_.beta / span_), move_.view(), w.params());
   }
 
   const SsdOptions o_;
-  double gain_ = 1;                           // of the servers' optimiser
-  bool serves_ = false;                       // whether a shard lives here
   std::int64_t t_ = Shards::kBeforeTheFirst;  // the last step that was pushed
   bool pulling_ = false;                      // whether weights were asked for in it
   float path_ = 0;                            // eta summed over the servers' steps since the last pull
   float span_ = 0;                            // and between the two pulls of move_; 0: there were not two
   float peak_ = 0;                            // the largest eta so far
-  Buffer sent_;                               // this and pulled_ are the exchange's while it is under way
-  Buffer pulled_;
+  Buffer pulled_;                             // the exchange's while it is under way, as are the servers
   Buffer last_pulled_;
-  Buffer move_;                          // how far the servers came between two pulls, backwards
-  std::optional<Channel<float>> rates_;  // the trainer's eta, for the shard
-  std::optional<Shards> shards_;
+  Buffer move_;  // how far the servers came between two pulls, backwards
+  std::optional<Servers> servers_;
   std::unique_ptr<Pending> exchange_;  // last: it ends before what it uses
 };
 
@@ -133,7 +124,8 @@ class Ssd final : public Strategy {
 StrategyInfo ssd_info() {
   return with_own_weights(
       {"ssd", "gradients to servers at every step, weights back every few", "arXiv:2012.05396",
-       "ssd:delay=5,warmup=50", [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+       "ssd:delay=5,warmup=50",
+       [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
          const auto servers = options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"});
          Shards::check_fit(static_cast<int>(servers), ranks);
          return std::make_unique<Ssd>(
@@ -144,7 +136,8 @@ StrategyInfo ssd_info() {
                         options.number("local_lr", 0.2, 0, 100, {"local learning rate, as a factor"}),
                         options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}),
                         static_cast<int>(servers)});
-       }});
+       },
+       Sends::kPushes});
 }
 
 }  // namespace tacit

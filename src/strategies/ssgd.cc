@@ -8,15 +8,11 @@
 // Reduces to  plain SGD on the global batch for every P (tests/strategies/ssgd_test.cc).
 // Differs     no backup workers: the step waits for all. servers=k is the classic parameter server, sharded: it
 //             averages gradients there and leaves the update to the workers, which therefore stay equal.
-// Compressed  the mean is one of compressed gradients (collectives/compressed_mean.h): with ef on both sides,
-//             dist-EF-SGD of arXiv:1905.10936; residuals are multiplied by eta_{t-1}/eta_t. Momentum belongs in front
-//             (compress/momentum.h).
+// Compressed  the mean is one of compressed gradients (src/means/): with ef on both sides, dist-EF-SGD of
+//             arXiv:1905.10936. Momentum belongs in front (compress/momentum.h).
 #include <memory>
-#include <optional>
 
-#include "tacit/collectives/compressed_mean.h"
 #include "tacit/collectives/shards.h"
-#include "tacit/core/error.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -26,59 +22,30 @@ class Ssgd final : public Strategy {
  public:
   explicit Ssgd(int servers) : servers_(servers) {}
 
-  void compress(const Compression& how) override {
-    if (servers_ > 0)
-      throw InvalidConfig(
-          "ssgd: servers=" + std::to_string(servers_) + " does not take the compressor " + how.text +
-          "; leave servers out, because a compressed mean is sharded over all workers anyway");
-    how_ = how;
+  std::string why_not(const Compression& how) const override {
+    if (servers_ == 0) return "";
+    return "servers=" + std::to_string(servers_) + " does not take the compressor " + how.text +
+           "; leave servers out, because a compressed mean is sharded over all workers anyway";
   }
 
   void start(Worker& w) override {
     Strategy::start(w);
-    if (how_) compressed_.emplace(*how_, w.tensors(), w.rows());
-    if (servers_ > 0)
-      shards_.emplace(w.comm(), servers_, w.params().size(),
-                      [&](Slice part) { return make_mean_rule(w.size(), tacit::part(w.params(), part)); });
+    mean_ = w.make_mean({.sends = Sends::kGradients, .servers = servers_});
   }
 
   void step(Worker& w) override {
-    const FloatView g = w.gradient();
-    if (shards_) {
-      shards_->push(w.t(), g);
-      shards_->pull(w.t(), g);
-    } else if (compressed_) {
-      // While eta is 0 nothing is applied, and residuals wait for the next eta as they are.
-      const float rescale = w.lr() > 0 && last_lr_ > 0 ? last_lr_ / w.lr() : 1;
-      compressed_->mean(w.comm(), g, {w.t(), w.rng(Rng::Use::kRounding), rescale});
-      if (w.lr() > 0) last_lr_ = w.lr();
-    } else {
-      w.comm().mean(g);
-    }
-    w.apply(g);
+    mean_->mean(w, w.gradient());
+    w.apply(w.gradient());
   }
 
-  void finish(Worker&) override {
-    if (shards_) shards_->close();
-  }
+  void finish(Worker& w) override { mean_->finish(w); }
 
-  void save(StateWriter& state) const override {
-    if (!compressed_) return;
-    state.write("ssgd.last_lr", ConstFloatView(&last_lr_, 1));
-    compressed_->save(state);
-  }
-  void load(StateReader& state) override {
-    if (!compressed_) return;
-    state.read("ssgd.last_lr", FloatView(&last_lr_, 1));
-    compressed_->load(state);
-  }
+  void save(Worker& w, StateWriter& state) override { mean_->save(w, state); }
+  void load(Worker& w, StateReader& state) override { mean_->load(w, state); }
 
  private:
   const int servers_;  // 0: all-reduce
-  std::optional<Shards> shards_;
-  std::optional<Compression> how_;
-  std::optional<CompressedMean> compressed_;
-  float last_lr_ = 0;  // eta_{t-1}; 0: there was none
+  std::unique_ptr<Mean> mean_;
 };
 
 }  // namespace

@@ -35,8 +35,6 @@
 namespace tacit {
 namespace {
 
-constexpr std::uint32_t kService = 3;  // and 4
-
 struct WagmaOptions {
   int group;
   std::int64_t period;
@@ -51,7 +49,7 @@ class Wagma final : public Strategy {
     Strategy::start(w);
     if (o_.group == 1) return;
     sums_.emplace(
-        w.comm(), w.tasks(), kService, w.params(),
+        w.comm(), w.tasks(), w.params(),
         [s = o_.group](int place, int n, std::int64_t t) {
           return groups::group_of(place, n, std::min(s, n), t);
         },
@@ -77,10 +75,10 @@ class Wagma final : public Strategy {
     apart_ = false;
   }
 
-  void save(StateWriter& state) const override {
+  void save(Worker&, StateWriter& state) override {
     if (sums_) sums_->save(state);
   }
-  void load(StateReader& state) override {
+  void load(Worker&, StateReader& state) override {
     if (sums_) sums_->load(state);
   }
 
@@ -126,7 +124,7 @@ StrategyInfo wagma_info() {
                 .manner = read_manner(options)};
             return std::make_unique<Wagma>(o);
           },
-          Sends::kNotCompressed,
+          Sends::kWeights,
           /*asynchronous=*/true,
           /*survives=*/true};
 }

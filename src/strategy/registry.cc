@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/strategy/registry.h"
 
+#include "strategy/braking.h"
+
 namespace tacit {
 
 namespace {
@@ -32,6 +34,18 @@ std::string why_not_both_ways(const std::string& strategy, const Compression& ho
   return "";
 }
 
+// Where servers read what each worker pushed by itself, and answer exactly.
+std::string why_not_pushes(const std::string& strategy, const Compression& how) {
+  if (how.maker.sketch)
+    return strategy + " pushes gradients to servers, and the sums of " + how.name +
+           " travel among workers; use another compressor";
+  if (how.route != Route::kAuto)
+    return strategy + " pushes gradients to servers, which is one way for all of them; leave via out";
+  if (Spec::parse(how.text).options.contains("answer"))
+    return strategy + " has servers whose answers are exact; leave answer out";
+  return "";
+}
+
 }  // namespace
 
 std::string why_not(const StrategyInfo& strategy, const Compression& how) {
@@ -41,9 +55,19 @@ std::string why_not(const StrategyInfo& strategy, const Compression& how) {
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
   switch (sends) {
     case Sends::kNotCompressed:
-      return strategy + " has no compressed form; leave the compressor out, or use ssgd, local or compskip";
+      return strategy +
+             " has no compressed form; leave the compressor out, or use ssgd, local, dc_s3gd, ssd or "
+             "compskip";
+    case Sends::kWeights:
+      return strategy +
+             " sends weights, of which nothing may be left out: nobody could tell what is missing from a "
+             "zero; "
+             "leave the compressor out, or use a strategy that sends gradients or differences: ssgd, local, "
+             "dc_s3gd, ssd or compskip";
     case Sends::kGradients:
       return "";
+    case Sends::kPushes:
+      return why_not_pushes(strategy, how);
     case Sends::kDifferences:
       return own_momentum(how) ? twice_momentum(strategy) : "";
     case Sends::kBothWays:
@@ -52,15 +76,22 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
   throw Bug("a strategy that sends nothing known");
 }
 
+std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, OptionReader& options, int ranks) {
+  auto strategy = info.make(options, ranks);
+  const double rho = info.applies ? read_braking(options) : 0;
+  return rho > 0 ? with_braking(std::move(strategy), rho) : std::move(strategy);
+}
+
 std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec, int ranks,
                                         std::string_view compress) {
   return known.make(spec, [&](const StrategyInfo& info, OptionReader& options) {
-    auto strategy = info.make(options, ranks);
+    auto strategy = make_strategy(info, options, ranks);
     if (compress.empty()) return strategy;
     const Compression how = Compression::parse(compress);
     if (const std::string reason = why_not(info, how); !reason.empty())
       throw InvalidConfig(info.name + " does not take the compressor " + how.text + ": " + reason);
-    strategy->compress(how);
+    if (const std::string reason = strategy->why_not(how); !reason.empty())
+      throw InvalidConfig(info.name + ": " + reason);
     return strategy;
   });
 }

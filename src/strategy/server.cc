@@ -19,7 +19,7 @@ class ServerRule final : public ShardRule {
   void push(int from, std::int64_t step, ConstFloatView x) override {
     if (!rounds_.add(from, step, x)) return;
     const float rate = rates_.get();  // it is there: this rank has pushed
-    if (!Phantom::holds(x.data())) optimizer_->step(rounds_.mean(), rate, weights_.view());
+    optimizer_->step(rounds_.mean(), rate, weights_.view());
     done_ = step;
   }
   ConstFloatView pull(int, std::int64_t step) override {
@@ -48,9 +48,29 @@ class ServerRule final : public ShardRule {
 
 }  // namespace
 
-std::unique_ptr<ShardRule> make_server_rule(int ranks, FloatView weights,
-                                            std::unique_ptr<Optimizer> optimizer, Channel<float>& rates) {
-  return std::make_unique<ServerRule>(ranks, weights, std::move(optimizer), rates);
+Servers::Servers(Worker& w, int servers) : codec_(w.make_push_codec(servers)) {
+  auto optimizer = w.new_optimizer();  // with what the codec left of its momentum
+  gain_ = optimizer->gain() * codec_->gain();
+  shards_.emplace(w.comm(), servers, w.params().size(), [&](Slice shard) {
+    rates_.emplace(w.tasks());
+    return codec_->decoding(shard, std::make_unique<ServerRule>(w.size(), part(w.params(), shard),
+                                                                std::move(optimizer), *rates_));
+  });
+}
+
+void Servers::prepare(Worker& w, ConstFloatView g) {
+  if (rates_) rates_->put(w.lr());
+  ready_ = codec_->encode(w, g);
+}
+
+void Servers::save(Worker& w, std::int64_t t, StateWriter& state) {
+  codec_->save(w, state);
+  shards_->save(t, state);
+}
+
+void Servers::load(Worker& w, StateReader& state) {
+  codec_->load(w, state);
+  shards_->load(state);
 }
 
 }  // namespace tacit

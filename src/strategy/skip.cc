@@ -72,7 +72,7 @@ Speakers SkipSchedule::at(std::int64_t t, int ranks, std::uint64_t seed, Whose w
 void SkipSchedule::save(StateWriter& state) const {
   state.write("skip.ranks", std::uint64_t{silent_.size()});
   state.write("skip.silent", std::as_bytes(std::span(silent_)));
-  state.write("skip.one_step", ConstFloatView(&one_step_, 1));
+  state.write("skip.one_step", std::span(&one_step_, 1));
 }
 
 void SkipSchedule::load(StateReader& state) {
@@ -81,7 +81,7 @@ void SkipSchedule::load(StateReader& state) {
     throw InvalidConfig("saved state, entry 'skip.ranks': there are not so many; it is damaged");
   silent_.resize(ranks);
   state.read("skip.silent", std::as_writable_bytes(std::span(silent_)));
-  state.read("skip.one_step", FloatView(&one_step_, 1));
+  state.read("skip.one_step", std::span(&one_step_, 1));
 }
 
 }  // namespace tacit

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/strategy/strategy.h"
 
-#include "tacit/core/error.h"
-
 namespace tacit {
 
-void Strategy::compress(const Compression&) { throw Bug("a strategy that does not compress was asked to"); }
+std::string Strategy::why_not(const Compression&) const { return ""; }
+
+int Strategy::pieces(int /*ranks*/) const { return 0; }
 
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 
@@ -14,5 +14,9 @@ void Strategy::settle(Worker&) {}
 void Strategy::model(Worker& w, FloatView out) { copy(w.params(), out); }
 
 void Strategy::finish(Worker&) {}
+
+void Strategy::save(Worker&, StateWriter&) {}
+
+void Strategy::load(Worker&, StateReader&) {}
 
 }  // namespace tacit

@@ -2,6 +2,7 @@
 #include "tacit/train/cost.h"
 
 #include <array>
+#include <optional>
 
 #include "tacit/core/error.h"
 #include "tacit/train/optimizer.h"
@@ -11,22 +12,46 @@
 namespace tacit {
 namespace {
 
+// What an optimiser remembers: vectors of every name, without content.
+class CostState final : public OptimizerState {
+ public:
+  explicit CostState(FloatView vector) : vector_(vector) {}
+  std::vector<NamedView> state() override {
+    return {{"momentum", vector_}, {"first", vector_}, {"second", vector_}};
+  }
+  void reset() override {}
+
+ private:
+  const FloatView vector_;
+};
+
 class CostWorker final : public ReplicaWorker {
  public:
   CostWorker(Process& process, const CostJob& job)
-      : ReplicaWorker(process, job.options.seed), vector_(job.vector), whole_{Slice{0, vector_.size()}} {}
+      : ReplicaWorker(process, job.options.seed),
+        total_(job.options.steps),
+        vector_(job.vector),
+        whole_{Slice{0, vector_.size()}},
+        state_(vector_) {}
 
-  float lr() const override { return 0; }
+  using Worker::lr;
+  float lr(std::int64_t) const override { return 0; }
+  std::int64_t total() const override { return total_; }
   FloatView params() override { return vector_; }
   FloatView gradient() override { return vector_; }
-  void apply(ConstFloatView) override {}
+  void apply(ConstFloatView, FloatView) override {}
+  OptimizerState& optimizer() override { return state_; }
   std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 
  private:
+  void compute_again(std::optional<std::int64_t>) override {}
+
+  const std::int64_t total_;
   const FloatView vector_;
   const std::array<Slice, 1> whole_;
+  CostState state_;
 };
 
 }  // namespace
@@ -41,25 +66,25 @@ std::span<const NamedSize> named_sizes() {
 }
 
 void cost_rank(Process& me, const CostJob& job, RankReport& report) {
-  TACIT_CHECK(job.options.compress.empty(), "a phantom has no content to compress");
+  TACIT_CHECK(job.options.compress.empty(), "there is no content to compress");
   Clock& clock = me.tasks().clock();
   report.rank = me.rank();
   CostWorker worker(me, job);
   TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
+  worker.set_pieces(strategy->pieces(me.size()));
   strategy->start(worker);
   me.control().barrier();  // the clock starts when all have the weights
   const auto account = [&](Seconds start) {
     report.seconds += (clock.now() - start).count();
     report.spent = times.spent(Seconds(report.seconds));
-    report.sent = me.comm().ledger().sent(Tag::Lane::kTrain);
-    report.sent += me.comm().ledger().sent(Tag::Lane::kBackground);
+    report.sent = me.comm().ledger().training();
   };
   for (std::int64_t t = 0; t < job.options.steps; ++t) {
     if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");
     const Seconds start = clock.now();
     worker.set_t(t);
-    me.spend_compute(t);
+    if (!worker.pieces()) me.spend_compute(t);
     {
       const TimeAccount::Exchange exchange(times);
       strategy->step(worker);

@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <sstream>
-#include <vector>
 
-#include "tacit/collectives/compressed_mean.h"
+#include "means/compressed_mean.h"
+#include "tacit/core/buffer.h"
 
 namespace tacit {
 
 LinkTimes time_compression(Comm& comm, Clock& clock, const Compression& how, Model& model) {
   constexpr int kTurns = 3;
-  const FloatView params = model.params();
-  std::vector<float> x(params.begin(), params.end());
-  CompressedMean mean(how, model.tensors(), model.rows());
+  Buffer own;
+  own.assign(model.params());
+  const FloatView x = own.view();
+  CompressedMean mean({how}, {x, model.tensors(), model.rows()}, comm);
   const auto timed = [&](const auto& exchange) {
     comm.barrier();
     const Seconds start = clock.now();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/text.h"
@@ -17,41 +19,62 @@ constexpr double kMaxDecay = 10;
 // One number per parameter that outlives a step; zero at first. The first use decides the size.
 class State {
  public:
-  FloatView of(std::size_t n) {
-    if (!sized_) values_.assign(n, 0.0F);
+  FloatView of(ConstFloatView params) {
+    if (!sized_) values_ = Buffer(params);
     sized_ = true;
-    TACIT_CHECK(values_.size() == n,
-                "an optimiser of " + std::to_string(values_.size()) + " parameters got " + std::to_string(n));
-    return values_;
+    const std::size_t n = values_.view().size();
+    TACIT_CHECK(n == params.size(),
+                "an optimiser of " + std::to_string(n) + " parameters got " + std::to_string(params.size()));
+    if (!values_.view().beside(params)) {  // loaded before anybody knew where they belong
+      Buffer moved(params);
+      moved.take(values_.view());
+      swap(values_, moved);
+    }
+    return values_.view();
   }
 
-  void save(std::string_view name, StateWriter& state) const { state.write(name, ConstFloatView(values_)); }
+  FloatView values() { return values_.view(); }  // empty before the first use
+  void forget() { kernels::fill(0, values_.view()); }
+  void save(std::string_view name, StateWriter& state) const { state.write(name, values_.view()); }
   void load(std::string_view name, StateReader& state) {
-    values_ = state.floats(name);
-    sized_ = !values_.empty();
+    values_.assign(state.floats(name));
+    sized_ = !values_.view().empty();
   }
 
  private:
-  std::vector<float> values_;
+  Buffer values_;
   bool sized_ = false;
 };
 
 class Sgd final : public Optimizer {
  public:
-  explicit Sgd(const kernels::SgdStep& rule) : rule_(rule) {}
+  explicit Sgd(const SgdSettings& settings) { set_sgd(settings); }
 
   void step(ConstFloatView gradient, float lr, FloatView params) override {
     rule_.lr = lr;
-    const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params.size());
+    const FloatView velocity = rule_.momentum == 0 ? FloatView{} : velocity_.of(params);
     kernels::sgd_step(rule_, gradient, velocity, params);
   }
   double gain() const override { return 1 / (1 - static_cast<double>(rule_.momentum)); }
-  std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(rule_); }
+  std::unique_ptr<Optimizer> fresh() const override { return std::make_unique<Sgd>(settings_); }
+  std::optional<SgdSettings> sgd() const override { return settings_; }
+  void set_sgd(const SgdSettings& settings) final {
+    settings_ = settings;
+    rule_ = {.momentum = static_cast<float>(settings.momentum),
+             .weight_decay = static_cast<float>(settings.weight_decay),
+             .nesterov = settings.nesterov.value_or(false)};
+  }
+  std::vector<NamedView> state() override {
+    if (rule_.momentum == 0) return {};
+    return {{"momentum", velocity_.values()}};
+  }
+  void reset() override { velocity_.forget(); }
   void save(StateWriter& state) const override { velocity_.save("sgd.velocity", state); }
   void load(StateReader& state) override { velocity_.load("sgd.velocity", state); }
 
  private:
-  kernels::SgdStep rule_;
+  SgdSettings settings_;
+  kernels::SgdStep rule_;  // the same, as the kernel wants it
   State velocity_;
 };
 
@@ -64,13 +87,21 @@ class Adam final : public Optimizer {
       : rule_(rule), weight_decay_(weight_decay), decay_(decay) {}
 
   void step(ConstFloatView gradient, float lr, FloatView params) override {
-    const FloatView first = first_.of(params.size());
-    const FloatView second = second_.of(params.size());
+    const FloatView first = first_.of(params);
+    const FloatView second = second_.of(params);
     correct(lr);
     kernels::adam_step(rule_, gradient, first, second, params);
   }
   std::unique_ptr<Optimizer> fresh() const override {
     return std::make_unique<Adam>(rule_, weight_decay_, decay_);
+  }
+  std::vector<NamedView> state() override {
+    return {{"first", first_.values()}, {"second", second_.values()}};
+  }
+  void reset() override {
+    steps_ = 0;
+    first_.forget();
+    second_.forget();
   }
   void save(StateWriter& state) const override {
     state.write("adam.steps", static_cast<std::uint64_t>(steps_));
@@ -102,15 +133,15 @@ class Adam final : public Optimizer {
 };
 
 std::unique_ptr<Optimizer> make_sgd(OptionReader& options) {
-  kernels::SgdStep rule;
-  rule.momentum = static_cast<float>(
-      options.number("momentum", 0, 0, kBelowOne, {"share of the last step that is kept"}));
-  rule.nesterov = options.flag("nesterov", false, {"Nesterov's momentum; needs a momentum"});
-  rule.weight_decay = static_cast<float>(
-      options.number("weight_decay", 0, 0, kMaxDecay, {"times the weights, added to the gradient"}));
-  if (rule.nesterov && rule.momentum == 0)
+  SgdSettings sgd;
+  sgd.momentum = options.number("momentum", 0, 0, kBelowOne, {"share of the last step that is kept"});
+  const bool nesterov = options.flag("nesterov", false, {"Nesterov's momentum; needs a momentum"});
+  if (options.given("nesterov")) sgd.nesterov = nesterov;
+  sgd.weight_decay =
+      options.number("weight_decay", 0, 0, kMaxDecay, {"times the weights, added to the gradient"});
+  if (nesterov && sgd.momentum == 0)
     throw InvalidConfig("sgd: nesterov needs a momentum; write sgd:momentum=0.9,nesterov");
-  return std::make_unique<Sgd>(rule);
+  return std::make_unique<Sgd>(sgd);
 }
 
 std::unique_ptr<Optimizer> make_adam(OptionReader& options, double weight_decay, Decay decay) {

@@ -12,10 +12,10 @@
 #include "tacit/core/text.h"
 #include "tacit/train/evaluation_plan.h"
 #include "tacit/train/optimizer.h"
-#include "tacit/train/replica_worker.h"
 #include "tacit/train/schedule.h"
 #include "tacit/train/time_account.h"
 #include "tacit/world/agreement.h"
+#include "train/flat_worker.h"
 #include "train/link_times.h"
 
 namespace tacit {
@@ -23,54 +23,29 @@ namespace {
 
 constexpr std::size_t kEvaluationBatch = 256;
 
-// A Worker over a Model and a flat optimiser, which must outlive it.
-class FlatWorker final : public ReplicaWorker {
- public:
-  FlatWorker(Process& process, Model& model, Optimizer& optimizer, TimeAccount& times, std::uint64_t seed)
-      : ReplicaWorker(process, seed), model_(model), optimizer_(optimizer), times_(times) {}
-
-  void set_lr(double lr) { lr_ = static_cast<float>(lr); }
-
-  float lr() const override { return lr_; }
-  FloatView params() override { return model_.params(); }
-  FloatView gradient() override { return model_.gradient(); }
-  void apply(ConstFloatView g) override {
-    const TimeAccount::Computation computation(times_);
-    optimizer_.step(g, lr_, model_.params());
-  }
-  std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_.fresh(); }
-  std::span<const Slice> tensors() const override { return model_.tensors(); }
-  std::span<const std::size_t> rows() const override { return model_.rows(); }
-  std::span<const FloatView> buffers() override { return model_.buffers(); }
-
- private:
-  Model& model_;
-  Optimizer& optimizer_;
-  TimeAccount& times_;
-  float lr_ = 0;
-};
-
 // One rank's run.
 class RankTrainer {
  public:
   RankTrainer(Process& me, const TrainJob& job, RankReport& report)
       : me_(me),
         job_(job),
-        options_(with_momentum_in_place(job.options, job.strategies)),
         report_(report),
         clock_(me.tasks().clock()),
         model_(job.make_model()),
-        optimizer_(make_optimizer(options_.optimizer)),
+        optimizer_(make_optimizer(job.options.optimizer)),
         schedule_(make_schedule(job.options.schedule)),
-        strategy_(make_strategy(job.strategies, options_.strategy, me.size(), options_.compress)),
+        strategy_(make_strategy(job.strategies, job.options.strategy, me.size(), job.options.compress)),
         times_(me),
-        worker_(me, *model_, *optimizer_, times_, job.options.seed),
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
         total_(total_steps(job.options, job.data.train.size(), me.size())),
+        worker_(me, job.options.seed,
+                {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_}),
         plan_(job.options.evaluate_every, job.options.target) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
+    worker_.set_compress(job.options.compress);
+    worker_.set_pieces(strategy_->pieces(me.size()));
   }
 
   void run() {
@@ -81,7 +56,7 @@ class RankTrainer {
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
     for (std::int64_t t = 0; t < total_; ++t) {
       if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
-      step(t, t / per_epoch, t % per_epoch);
+      step(t);
       const bool last = t + 1 == total_;
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
@@ -110,15 +85,16 @@ class RankTrainer {
             {"the number of test samples", std::to_string(job_.data.test.size())}};
   }
 
-  void step(std::int64_t t, std::int64_t epoch, std::int64_t step_of_epoch) {
+  void step(std::int64_t t) {
     const Seconds start = clock_.now();
-    gather(job_.data.train, sampler_.indices(epoch, step_of_epoch, me_.rank()), batch_);
+    const bool by_pieces = worker_.pieces() > 0;  // whose gradients the strategy asks for
     worker_.set_t(t);
-    worker_.set_lr(job_.options.lr * schedule_->factor(t, total_));
-    const double loss = model_->compute_gradient(batch_);
-    require_finite(loss, "loss", t);
-    const Seconds hidden = compute_from_head_start(t, clock_.now() - start);
+    if (!by_pieces) worker_.compute();
+    double loss = worker_.loss();
+    if (!by_pieces) require_finite(loss, "loss", t);
+    const Seconds hidden = by_pieces ? Seconds(0) : compute_from_head_start(t, clock_.now() - start);
     exchange([&] { strategy_->step(worker_); });
+    if (by_pieces) require_finite(loss = worker_.loss(), "loss", t);
     if (!report_.first_loss) report_.first_loss = loss;
     loss_sum_ += loss;
     ++unlogged_;
@@ -218,11 +194,7 @@ class RankTrainer {
     count_traffic();
   }
 
-  void count_traffic() {
-    const Ledger& ledger = me_.comm().ledger();
-    report_.sent = ledger.sent(Tag::Lane::kTrain);
-    report_.sent += ledger.sent(Tag::Lane::kBackground);
-  }
+  void count_traffic() { report_.sent = me_.comm().ledger().training(); }
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {
@@ -260,7 +232,6 @@ class RankTrainer {
 
   Process& me_;
   const TrainJob& job_;
-  const TrainOptions options_;  // as they are carried out
   RankReport& report_;
   Clock& clock_;
   const std::unique_ptr<Model> model_;
@@ -268,9 +239,9 @@ class RankTrainer {
   const std::unique_ptr<Schedule> schedule_;
   const std::unique_ptr<Strategy> strategy_;
   TimeAccount times_;
-  FlatWorker worker_;
   Sampler sampler_;
   const std::int64_t total_;
+  FlatWorker worker_;
   EvaluationPlan plan_;
   struct HeadStart {
     Seconds waited{0};

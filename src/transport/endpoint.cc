@@ -13,6 +13,10 @@ void Endpoint::survive() {
       "needs threads, TCP or the virtual cluster");
 }
 
+bool any_ready(std::span<Operation* const> any) {
+  return std::any_of(any.begin(), any.end(), [](Operation* each) { return each->ready(); });
+}
+
 std::vector<int> living(const Endpoint& endpoint) {
   std::vector<int> ranks;
   for (int rank = 0; rank < endpoint.size(); ++rank)

@@ -33,7 +33,8 @@ class Gate {
       if (done()) return true;
       spin_pause();
     }
-    for (int i = 0; i < patience.yields; ++i) {
+    // On a busy machine a core comes back late.
+    for (int i = 0; i < patience.yields && RealClock().now() < deadline; ++i) {
       if (done()) return true;
       sched_yield();
     }

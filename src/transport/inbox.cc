@@ -41,6 +41,7 @@ class Receive final : public Operation {
   bool ready_by(Deadline deadline) override {
     return inbox_.waiter_.ready_by(want_.peer, want_.tag, arrived_, deadline);
   }
+  bool ready() override { return inbox_.waiter_.ready(want_.peer, want_.tag, arrived_); }
 
  private:
   friend class Inbox;

@@ -32,7 +32,7 @@ const char* name(Tag::Channel channel) {
   return "unknown channel";
 }
 
-const char* name(Tag::Lane lane) {
+std::string name(Tag::Lane lane) {
   switch (lane) {
     case Tag::Lane::kTrain:
       return "";
@@ -40,15 +40,17 @@ const char* name(Tag::Lane lane) {
       return "background ";
     case Tag::Lane::kControl:
       return "control ";
+    default: {
+      const int fork = static_cast<int>(lane) - static_cast<int>(Tag::Lane::kFirstFork);
+      return (fork % 2 == 0 ? "fork " : "background of fork ") + std::to_string(fork / 2) + " ";
+    }
   }
-  return "unknown lane ";
 }
 
 }  // namespace
 
 std::string Tag::text() const {
-  return name(lane()) + std::string(name(channel())) + " " + std::to_string(step()) + ", part " +
-         std::to_string(part());
+  return name(lane()) + name(channel()) + " " + std::to_string(step()) + ", part " + std::to_string(part());
 }
 
 }  // namespace tacit

@@ -70,7 +70,7 @@ bool same_everywhere(Comm& comm, ConstBytes packed) {
   float objections = 0;
   for (std::size_t i = 0; i < 8; ++i)
     if (sums[i] != own[i] * sums[8]) objections = 1;
-  comm.sum(FloatView(&objections, 1));
+  comm.sum(std::span(&objections, 1));
   return objections == 0;
 }
 

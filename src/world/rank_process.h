@@ -31,7 +31,8 @@ class RankProcess final : public Process {
   Tasks& tasks() override { return tasks_; }
   std::string world() const override { return world_; }
   Seconds waited() const override { return WaitTally::mine()->total(); }
-  void spend_compute(std::int64_t) override {
+  using Process::spend_compute;
+  void spend_compute(std::int64_t, double) override {
     if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank_) + ": the run was interrupted");
   }
 

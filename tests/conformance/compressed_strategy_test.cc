@@ -2,6 +2,7 @@
 // Every legal pair of a strategy and a compressor trains, and the others are refused by name.
 #include <gtest/gtest.h>
 
+#include "means/momentum_place.h"
 #include "support/refusal.h"
 #include "support/train.h"
 
@@ -27,7 +28,9 @@ TEST(CompressedStrategy, TrainsWithEveryCompressorItTakes) {
       const std::string spec =
           std::string(form) + (std::string(form).find(':') == std::string::npos ? ":" : ",") + "min=64";
       const bool legal = why_not(info, Compression::parse(spec)).empty();
-      TrainCase c{.strategy = info.name == "local" ? "local:period=4" : info.name,
+      TrainCase c{.strategy = info.name == "local" ? "local:period=4"
+                              : info.name == "ssd" ? "ssd:warmup=10"
+                                                   : info.name,
                   .ranks = 2,
                   .steps = 50,
                   .global_batch = 120,
@@ -45,17 +48,28 @@ TEST(CompressedStrategy, TrainsWithEveryCompressorItTakes) {
 }
 
 TEST(CompressedStrategy, SendsFewerBytes) {
-  for (const char* strategy : {"ssgd", "local:period=2"}) {
-    TrainCase c{.strategy = strategy, .steps = 60, .model = "mlp:hidden=64"};
+  struct {
+    const char* strategy;
+    std::uint64_t times;
+  } const fewer[] = {{"ssgd", 10}, {"local:period=2", 10}, {"dc_s3gd:resync=0", 10}, {"ssd:warmup=0", 4}};
+  for (const auto& each : fewer) {  // what ssd pulls at every fifth step is exact
+    TrainCase c{.strategy = each.strategy, .steps = 60, .model = "mlp:hidden=64"};
     const auto plain = train(c).summary.bytes_payload;
     c.compress = "onebit:ef,min=100";
-    EXPECT_LT(train(c).summary.bytes_payload, plain / 10) << strategy;
+    EXPECT_LT(train(c).summary.bytes_payload, plain / each.times) << each.strategy;
   }
+}
+
+TEST(CompressedStrategy, WhoSendsWeightsSaysWhyNothingMayBeLeftOut) {
+  for (const char* strategy : {"gossip", "wagma"})
+    EXPECT_NE(
+        refusal([&] { make_strategy(builtin_strategies(), strategy, 4, "fp16"); }).find("sends weights"),
+        std::string::npos);
 }
 
 // One rank with everything sent is plain SGD: nothing is left to feed back.
 TEST(CompressedStrategy, WithNothingLeftOutIsTheStrategyItself) {
-  for (const char* strategy : {"ssgd", "local:period=1"})
+  for (const char* strategy : {"ssgd", "local:period=1", "dc_s3gd", "ssd:warmup=8,delay=3"})
     for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov"})
       for (const char* compress : {"topk:ratio=1,ef,min=0", "topk:ratio=1,ef,min=64"}) {
         TrainCase c{.strategy = strategy, .ranks = 1, .optimizer = optimizer};
@@ -67,38 +81,51 @@ TEST(CompressedStrategy, WithNothingLeftOutIsTheStrategyItself) {
       }
 }
 
+// What the program does with words is what it does with others, to the bit.
+void expect_same(TrainCase c, const char* compress, const char* optimizer, const char* same_compress,
+                 const char* same_optimizer) {
+  c.compress = compress;
+  c.optimizer = optimizer;
+  const auto one = train(c).params[0];
+  c.compress = same_compress;
+  c.optimizer = same_optimizer;
+  EXPECT_EQ(one, train(c).params[0]) << c.strategy << " with '" << compress << "' and " << optimizer;
+}
+
 TEST(CompressedStrategy, MomentumThatIsInFrontAlreadyTakesNesterovsForm) {
-  TrainOptions options;
-  options.strategy = "compskip:limit=20";
-  options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
-  EXPECT_EQ(with_momentum_in_place(options, builtin_strategies()).optimizer, options.optimizer + ",nesterov");
-  for (const char* as_it_is : {"sgd", "sgd:weight_decay=0.01", "adam", "sgd:momentum=0.5,nesterov=false",
-                               "sgd:momentum=0.5,nesterov"}) {
-    options.optimizer = as_it_is;
-    EXPECT_EQ(with_momentum_in_place(options, builtin_strategies()).optimizer, as_it_is);
-  }
+  const TrainCase c{.strategy = "compskip:limit=20", .ranks = 2, .lr = 0.05};
+  expect_same(c, "", "sgd:momentum=0.5,weight_decay=0.01", "", "sgd:momentum=0.5,weight_decay=0.01,nesterov");
+  const SgdSettings asked{0.5, 0.01};
+  EXPECT_EQ(momentum_place(Sends::kBothWays, std::nullopt, asked), MomentumPlace::kInsideNesterov);
+  const SgdSettings left = left_inside(MomentumPlace::kInsideNesterov, asked);
+  EXPECT_EQ(left.momentum, 0.5);
+  EXPECT_EQ(left.weight_decay, 0.01);
+  EXPECT_EQ(left.nesterov, true);
+  for (const SgdSettings& as_it_is : {SgdSettings{}, {0, 0.01}, {0.5, 0, false}, {0.5, 0, true}})
+    EXPECT_EQ(momentum_place(Sends::kBothWays, std::nullopt, as_it_is), MomentumPlace::kInside);
 }
 
 TEST(CompressedStrategy, ErrorFeedbackTakesTheMomentumOfSgdInFront) {
-  TrainOptions options;
-  options.compress = "onebit,ef";
-  options.optimizer = "sgd:momentum=0.5,weight_decay=0.01";
-  const TrainOptions moved = with_momentum_in_place(options, builtin_strategies());
-  EXPECT_EQ(Compression::parse(moved.compress).momentum, 0.5F);
-  EXPECT_EQ(moved.optimizer, "sgd:momentum=0,weight_decay=0.02");
-  const auto stays = [&](const char* strategy, const char* compress, const char* optimizer) {
-    options.strategy = strategy;
-    options.compress = compress;
-    options.optimizer = optimizer;
-    const TrainOptions same = with_momentum_in_place(options, builtin_strategies());
-    EXPECT_EQ(same.compress, compress);
-    EXPECT_EQ(same.optimizer, optimizer);
+  for (const char* strategy : {"ssgd", "ssd:warmup=10"}) {
+    const TrainCase c{.strategy = strategy, .ranks = 2, .lr = 0.05};
+    const char* const spec = "onebit:ef,min=0,block=64";
+    expect_same(c, spec, "sgd:momentum=0.5,weight_decay=0.01", "onebit:ef,min=0,block=64,momentum=0.5",
+                "sgd:weight_decay=0.02");
+    expect_same(c, spec, "sgd:momentum=0.5,nesterov", "onebit:ef,min=0,block=64,momentum=0.5", "sgd");
+  }
+  const SgdSettings sgd{0.9};
+  const auto place = [&](Sends sends, const char* compress) {
+    return momentum_place(sends, Compression::parse(compress), sgd);
   };
-  stays("local", "onebit,ef", "sgd:momentum=0.9");
-  stays("ssgd", "onebit,ef,momentum=0", "sgd:momentum=0.9");
-  stays("ssgd", "onebit", "sgd:momentum=0.9");
-  stays("ssgd", "onebit,ef", "adam");
-  stays("ssgd", "", "sgd:momentum=0.9");
+  EXPECT_EQ(place(Sends::kGradients, "onebit,ef"), MomentumPlace::kInFront);
+  EXPECT_EQ(place(Sends::kPushes, "onebit,ef"), MomentumPlace::kInFront);
+  EXPECT_EQ(place(Sends::kDifferences, "onebit,ef"), MomentumPlace::kInside);
+  EXPECT_EQ(place(Sends::kGradients, "onebit,ef,momentum=0"), MomentumPlace::kInside);
+  EXPECT_EQ(place(Sends::kGradients, "onebit"), MomentumPlace::kInside);
+  EXPECT_EQ(momentum_place(Sends::kGradients, std::nullopt, sgd), MomentumPlace::kInside);
+  // An optimiser that is not SGD keeps what it has.
+  const TrainCase c{.strategy = "ssgd", .ranks = 2, .lr = 0.01};
+  expect_same(c, "onebit:ef,min=0", "adam", "onebit:ef,momentum=0,min=0", "adam");
 }
 
 TEST(CompressedStrategy, ServersAndASecondMomentumAreRefused) {

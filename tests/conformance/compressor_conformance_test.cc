@@ -31,7 +31,7 @@ std::vector<std::string> specs() {
 
 std::vector<std::uint32_t> bits(ConstFloatView x) {
   std::vector<std::uint32_t> out;
-  for (const float v : x) out.push_back(std::bit_cast<std::uint32_t>(v));
+  for (const float v : x.host()) out.push_back(std::bit_cast<std::uint32_t>(v));
   return out;
 }
 
@@ -121,7 +121,8 @@ TEST_P(EveryCompressor, WhatWasSentPlusTheResidualIsWhatWasGiven) {
       Compression::parse(GetParam() + (GetParam().find_first_of(":,") == std::string::npos ? ":" : ",") +
                          std::string("min=0") + (c_.memory == Memory::kNone ? ",ef" : ""));
   const std::size_t n = 5003;
-  Feedback memory(Memory::kErrorFeedback, 0, n);
+  Floats like(n);
+  Feedback memory(Memory::kErrorFeedback, 0, like);
   const auto sketch = c.maker.sketch ? c.maker.sketch({n, 0}) : nullptr;
   const auto by = c.maker.compressor ? c.maker.compressor() : nullptr;
   std::vector<double> given(n);
@@ -149,7 +150,7 @@ TEST_P(EveryCompressor, WhatWasSentPlusTheResidualIsWhatWasGiven) {
     for (std::size_t i = 0; i < n; ++i) sent[i] += static_cast<double>(y[i]);
   }
   for (std::size_t i = 0; i < n; ++i)
-    ASSERT_NEAR(sent[i] + static_cast<double>(memory.residual()[i]), given[i], 2e-5) << i;
+    ASSERT_NEAR(sent[i] + static_cast<double>(memory.residual().host()[i]), given[i], 2e-5) << i;
 }
 
 TEST_P(EveryCompressor, RefusesPayloadsOfAnotherLengthBeforeItTouchesTheVector) {

@@ -162,6 +162,28 @@ TEST_P(EndpointConformance, ReadyBySaysWhetherWaitWouldReturn) {
   });
 }
 
+TEST_P(EndpointConformance, WaitAnyEndsWithTheFirstThatIsReady) {
+  on_every_rank(3, [](Endpoint& ep) {
+    if (ep.rank() > 0) {  // rank 2 sends when rank 0 has what rank 1 sends
+      if (ep.rank() == 2) ep.irecv(0, tag(1), {})->wait();
+      ep.isend(0, tag(), pattern(kLarge, ep.rank()))->wait();
+      return;
+    }
+    const Request late = ep.iborrow(2, tag());
+    const Request soon = ep.iborrow(1, tag());
+    const std::vector<Operation*> both{late.get(), soon.get()};
+    ep.wait_any(both);
+    EXPECT_TRUE(soon->ready());
+    EXPECT_FALSE(late->ready());
+    EXPECT_EQ(soon->wait().data.size(), kLarge);
+    ep.wait_any(both);  // at once
+    ep.isend(2, tag(1), {})->wait();
+    ep.wait_any({both.data(), 1});
+    EXPECT_TRUE(late->ready());
+    EXPECT_EQ(late->wait().data.size(), kLarge);
+  });
+}
+
 TEST_P(EndpointConformance, TheLedgerCountsWhatWasSentAndReceived) {
   on_every_rank(3, [](Endpoint& ep) {
     const int next = (ep.rank() + 1) % 3;

@@ -1,108 +1,247 @@
 // SPDX-License-Identifier: MIT
-// What every registered strategy must do, with its default options.
+// What every registered strategy must do, in every world and form (strategy_forms.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <map>
 
-#include "support/simulate.h"
+#include "conformance/strategy_forms.h"
+#include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
+#include "tacit/core/hash.h"
 
 namespace tacit::test {
 namespace {
 
-class EveryStrategy : public ::testing::TestWithParam<std::string> {};
+// What a rank has at certain moments, by name and to the bit.
+using Notes = std::map<std::string, std::string>;
+using AllNotes = std::vector<Notes>;  // by rank
 
-TEST_P(EveryStrategy, LowersTheLossAndEndsWithEqualFiniteWeights) {
-  for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-    TrainCase c{.strategy = GetParam(), .ranks = ranks, .steps = 40, .global_batch = 120};
-    const Trained run = train(c);
-    ASSERT_TRUE(run.summary.loss && run.summary.accuracy);
-    EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << ranks << " ranks";
-    EXPECT_GT(*run.summary.accuracy, 0.8) << ranks << " ranks";
-    for (const auto& params : run.params) {
-      EXPECT_EQ(params, run.params[0]) << ranks << " ranks";
-      for (const float v : params) ASSERT_TRUE(std::isfinite(v));
+std::string bits_of(ConstFloatView x) {
+  const ConstBytes bytes = bytes_of(x);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string text_of(const Traffic& sent) {
+  return std::to_string(sent.payload) + " bytes in " + std::to_string(sent.messages) + " messages";
+}
+
+// One rank of a run.
+class RankRun {
+ public:
+  RankRun(Process& me, const ReplicaCase& how, Notes& notes)
+      : me_(me),
+        notes_(notes),
+        replica_(me, how),
+        strategy_(make_strategy(builtin_strategies(), how.strategy, me.size(), how.compress)) {
+    notes_["first"] = bits_of(replica_.params());
+    replica_.set_pieces(strategy_->pieces(me.size()));
+    strategy_->start(replica_);
+  }
+  void take_steps(std::int64_t from, std::int64_t to) {
+    for (std::int64_t t = from; t < to; ++t) {
+      replica_.set_t(t);
+      if (replica_.pieces() == 0) {
+        replica_.compute();
+        me_.spend_compute(t);
+      }
+      strategy_->step(replica_);
+    }
+  }
+  std::string model() {
+    std::vector<float> out(replica_.params().size());
+    strategy_->model(replica_, out);
+    return bits_of(out);
+  }
+  std::string finish() {
+    strategy_->finish(replica_);
+    return bits_of(replica_.params());
+  }
+  void save(StateWriter& state) {
+    replica_.save(state);
+    strategy_->save(replica_, state);
+  }
+  void load(StateReader& state) {
+    replica_.load(state);
+    strategy_->load(replica_, state);
+  }
+  std::string sent() {
+    const Ledger& ledger = me_.comm().ledger();
+    Traffic all = ledger.sent(Tag::Lane::kTrain);
+    all += ledger.sent(Tag::Lane::kBackground);
+    return text_of(all);
+  }
+
+ private:
+  Process& me_;
+  Notes& notes_;
+  Replica replica_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+constexpr std::int64_t kSaved = 4;
+constexpr std::int64_t kEvaluated = 6;
+constexpr std::int64_t kLast = 9;
+
+// From step `from` to the end, with a look at the model on the way.
+void run_to_end(RankRun& run, std::int64_t from, const std::string& who, Notes& notes) {
+  run.take_steps(from, kEvaluated);
+  notes[who + " on the way"] = run.model();
+  run.take_steps(kEvaluated, kLast);
+  notes[who] = run.finish();
+}
+
+// A run that was saved and went on, and then one that goes on from what was saved. Both begin their second halves with
+// all ranks together, as who is ahead of whom is not part of a state.
+void save_and_resume(Process& me, const ReplicaCase& how, Notes& notes) {
+  StateWriter saved;
+  {
+    RankRun run(me, how, notes);
+    run.take_steps(0, kSaved);
+    run.save(saved);
+    me.control().barrier();
+    run_to_end(run, kSaved, "whole", notes);
+    notes["sent"] = run.sent();
+    notes["afterwards"] = run.model();
+    notes["sent afterwards"] = run.sent();
+  }
+  RankRun run(me, how, notes);
+  StateReader state(saved.bytes());
+  run.load(state);
+  notes["state left"] = state.at_end() ? "nothing" : "something";
+  me.control().barrier();
+  run_to_end(run, kSaved, "resumed", notes);
+}
+
+AllNotes notes_of(const OpenWorld& world, const std::function<void(Process&, Notes&)>& script) {
+  AllNotes all(static_cast<std::size_t>(world.ranks));
+  world.run([&](Process& me) { script(me, all[static_cast<std::size_t>(me.rank())]); });
+  return all;
+}
+
+std::vector<float> floats_of(const std::string& bits) {
+  std::vector<float> values(bits.size() / sizeof(float));
+  std::memcpy(values.data(), bits.data(), bits.size());
+  return values;
+}
+
+class EveryStrategy : public StrategyInWorld {
+ protected:
+  ReplicaCase replicas(int ranks) const {
+    return {.strategy = form().strategy,
+            .ranks = ranks,
+            .steps = kLast,
+            .optimizer = "sgd:momentum=0.5",
+            .compress = form().compress};
+  }
+};
+
+TEST_P(EveryStrategy, EndsWithEqualWeightsAndResumesToTheBit) {
+  for (const int ranks : kRankCounts)
+    open(ranks, [&](const OpenWorld& world) {
+      const ReplicaCase how = replicas(ranks);
+      const AllNotes all =
+          notes_of(world, [&](Process& me, Notes& notes) { save_and_resume(me, how, notes); });
+      for (Notes rank : all) {
+        for (const char* what : {"whole", "whole on the way", "resumed", "resumed on the way"})
+          EXPECT_EQ(rank[what], Notes(all[0])[what]) << what << " with " << ranks << " ranks";
+        for (const float x : floats_of(rank["whole"])) ASSERT_TRUE(std::isfinite(x));
+        EXPECT_NE(rank["whole"], rank["whole on the way"]) << "no step changed anything";
+        EXPECT_EQ(rank["afterwards"], rank["whole"]) << "the model after finish() is params()";
+        EXPECT_EQ(rank["sent afterwards"], rank["sent"]) << "after finish() nothing is exchanged";
+        EXPECT_EQ(rank["state left"], "nothing");
+        if (deterministic()) {
+          EXPECT_EQ(rank["resumed"], rank["whole"]) << ranks << " ranks";
+        }
+      }
+    });
+}
+
+TEST_P(EveryStrategy, WithALearningRateOfZeroKeepsTheStartWeights) {
+  for (const int ranks : {1, 4, 5})
+    open(ranks, [&](const OpenWorld& world) {
+      ReplicaCase how = replicas(ranks);
+      how.lr = [](std::int64_t) { return 0.0F; };
+      const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
+        RankRun run(me, how, notes);
+        run_to_end(run, 0, "whole", notes);
+      });
+      const std::vector<float> start = floats_of(Notes(all[0])["first"]);
+      for (Notes rank : all)
+        for (const char* what : {"whole", "whole on the way"})
+          expect_near(floats_of(rank[what]), start, 1e-5F);
+    });
+}
+
+// One parameter leaves most ranks without a part of it; many do not fit into one message.
+TEST_P(EveryStrategy, TakesOneParameterAndManyOfThem) {
+  struct {
+    int ranks;
+    std::size_t parameters;
+  } const sizes[] = {{5, 1}, {3, 150'001}};
+  for (const auto& [ranks, parameters] : sizes)
+    open(ranks, [&](const OpenWorld& world) {
+      ReplicaCase how = replicas(ranks);
+      how.parameters = parameters;
+      const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
+        RankRun run(me, how, notes);
+        run.take_steps(0, 3);
+        notes["model"] = run.model();
+        notes["end"] = run.finish();
+      });
+      for (Notes rank : all)
+        for (const char* what : {"model", "end"})
+          EXPECT_TRUE(rank[what] == Notes(all[0])[what]) << what << " of " << parameters << " parameters";
+    });
+}
+
+TEST_P(EveryStrategy, GivesTheSameBitsAndTraceForTheSameSeed) {
+  if (!deterministic()) GTEST_SKIP() << "it depends on who is faster, outside of virtual time";
+  const auto run = [&] {
+    return from_child([&] {
+      std::string end;
+      open(4, [&](const OpenWorld& world) {
+        const ReplicaCase how = replicas(4);
+        const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
+          RankRun rank(me, how, notes);
+          run_to_end(rank, 0, "whole", notes);
+        });
+        end = std::to_string(hash_bytes(std::as_bytes(std::span(Notes(all[3])["whole"])))) + " " +
+              world.trace();
+      });
+      return end;
+    });
+  };
+  const std::string once = run();
+  EXPECT_FALSE(once.empty());
+  EXPECT_EQ(once, run());
+}
+
+TEST_P(EveryStrategy, SendsTheSameBytesInEveryWorld) {
+  if (form().info().asynchronous) GTEST_SKIP() << "what it sends depends on who is faster";
+  if (GetParam().world != "tcp") GTEST_SKIP() << "threads are compared with TCP";
+  for (const int ranks : {3, 4}) {
+    std::vector<AllNotes> both;
+    const ReplicaCase how = replicas(ranks);
+    for (const char* name : {"threads", "tcp"})
+      if (form().fits(ranks))
+        strategy_world(name).open(ranks, [&](const OpenWorld& world) {
+          both.push_back(notes_of(world, [&](Process& me, Notes& notes) {
+            RankRun run(me, how, notes);
+            run_to_end(run, 0, "whole", notes);
+            notes["sent"] = run.sent();
+          }));
+        });
+    if (!both.empty()) {
+      EXPECT_EQ(both[0], both[1]) << ranks << " ranks";
     }
   }
 }
 
-// Of the weights; in virtual time, where who is faster is part of the run.
-std::string simulated_hash(const TrainCase& c) {
-  return from_child([&] {
-    Cluster cluster = flat(c.ranks);
-    cluster.step = Seconds(0.01);
-    cluster.jitter = 0.3;
-    World world = World::simulated(cluster, c.seed, without_limits());
-    return train_in(world, c).summary.weights_hash;
-  });
-}
-
-TEST_P(EveryStrategy, GivesTheSameBitsForTheSameSeed) {
-  const bool asynchronous = builtin_strategies().find(GetParam()).asynchronous;
-  if (asynchronous && !has_simulator()) GTEST_SKIP() << "built without the simulator";
-  const auto hash = [&](const TrainCase& c) {
-    return asynchronous ? simulated_hash(c) : train(c).summary.weights_hash;
-  };
-  const TrainCase c{.strategy = GetParam(), .ranks = 4, .steps = 25};
-  const std::string once = hash(c);
-  EXPECT_EQ(once, hash(c));
-  TrainCase other = c;
-  other.seed = 2;
-  EXPECT_NE(once, hash(other));
-}
-
-TEST_P(EveryStrategy, WithOneRankSendsNothing) {
-  EXPECT_EQ(train({.strategy = GetParam(), .ranks = 1, .steps = 10}).summary.bytes_wire, 0U);
-}
-
-TEST_P(EveryStrategy, RefusesAnUnknownOptionByName) {
-  try {
-    make_strategy(builtin_strategies(), GetParam() + ":no_such_option=1", 4);
-    FAIL() << "accepted";
-  } catch (const InvalidConfig& error) {
-    EXPECT_NE(std::string(error.what()).find("no_such_option"), std::string::npos) << error.what();
-  }
-}
-
-// A rank whose third gradient fails.
-TEST_P(EveryStrategy, AFailingRankEndsTheRunWithItsOwnError) {
-  const TrainCase c{.strategy = GetParam()};
-  World world = World::threads(4, {.limits = {Seconds(60), Seconds(20), nullptr}});
-  NoObserver observer;
-  TrainOptions options;
-  options.strategy = c.strategy;
-  options.batch = 10;
-  options.steps = 40;
-  std::vector<RankReport> reports(4);
-  EXPECT_THROW(world.run([&](Process& me) {
-    int asked = 0;
-    const TrainJob job{test_data(),
-                       builtin_strategies(),
-                       [&] { return make_model(builtin_models(), c.model, test_context(1)); },
-                       options,
-                       observer,
-                       [&] {
-                         if (me.rank() == 2 && ++asked == 3) throw Diverged(2, 2, "on purpose");
-                         return false;
-                       }};
-    train_rank(me, job, reports[static_cast<std::size_t>(me.rank())]);
-  }),
-               Diverged);
-  EXPECT_EQ(reports[2].steps, 2);
-}
-
-INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(builtin_strategies().names()),
-                         [](const auto& each) { return each.param; });
-
-TEST(StrategyRegistry, NamesTheNearestStrategyForAnUnknownOne) {
-  try {
-    make_strategy(builtin_strategies(), "sgsd", 4);
-    FAIL() << "accepted";
-  } catch (const InvalidConfig& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'ssgd'?"), std::string::npos) << error.what();
-  }
-}
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(everywhere(all_forms())), test_name);
 
 }  // namespace
 }  // namespace tacit::test

@@ -109,6 +109,18 @@ TEST_P(WaitConformance, WhoSurvivesIsToldOfLossesAndGoesOnWithTheOthers) {
   });
 }
 
+TEST_P(WaitConformance, WaitAnyEndsWithALossToo) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    if (ep.rank() == 1) return me.leave(true, "its disk burned");
+    std::vector<std::byte> in(kSmall);
+    const Request hopeless = ep.irecv(1, tag(), in);
+    Operation* const one = hopeless.get();
+    ep.wait_any({&one, 1});
+    EXPECT_THROW(hopeless->wait(), PeerLost);
+  });
+}
+
 TEST_P(WaitConformance, WhatAPeerSentBeforeItLeftStillArrives) {
   GetParam().run(2, test_limits(), [](TestRank& me) {
     Endpoint& ep = me.endpoint;

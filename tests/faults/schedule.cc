@@ -61,7 +61,8 @@ class Trainee {
     worker_.set_t(t);
     Rng noise = worker_.rng(Rng::Use::kMinibatch);
     for (std::size_t i = 0; i < worker_.gradient().size(); ++i)
-      worker_.gradient()[i] = worker_.params()[i] - static_cast<float>(me_.rank()) + 0.1F * noise.normal();
+      worker_.gradient().host()[i] =
+          worker_.params().host()[i] - static_cast<float>(me_.rank()) + 0.1F * noise.normal();
     me_.spend_compute(t);
     strategy_->step(worker_);
     if (me_.control().survives()) (void)me_.control().living();

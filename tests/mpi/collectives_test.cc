@@ -67,24 +67,24 @@ TEST(MpiCollectives, SumsAndMeansHaveTheBitsOfThreads) {
 
 TEST(MpiCollectives, BackgroundExchangesAndAgentsRunBesideTheTrainer) {
   with_messages(3, [](Comm& comm) {
-    const auto agent = comm.serve(5, [](const Call& call, std::unique_ptr<Answer> answer) {
-      float doubled = 2 * floats_in(call.body)[0];
+    const auto service = comm.serve([](const Call& call, std::unique_ptr<Answer> answer) {
+      float doubled = 2 * floats_in(call.body).host()[0];
       answer->send(std::as_bytes(std::span(&doubled, 1)));
     });
     std::vector<float> behind(100'000, 1.0F);
-    const auto pending = comm.start([&](Comm& c) { c.sum(behind); });
+    const auto pending = comm.start([&](Collectives& c) { c.sum(behind); });
     for (int round = 0; round < 20; ++round)
       for (int peer = 0; peer < comm.size(); ++peer) {
         const auto question = static_cast<float>(comm.rank() * 10 + peer);
         float reply = 0;
-        comm.call(peer, 5, {comm.rank(), 1, 0, std::as_bytes(std::span(&question, 1))},
-                  std::as_writable_bytes(std::span(&reply, 1)));
+        service->call(peer, {.method = 1, .body = std::as_bytes(std::span(&question, 1))},
+                      std::as_writable_bytes(std::span(&reply, 1)));
         ASSERT_EQ(reply, 2 * question);
       }
     pending->wait();
     EXPECT_EQ(behind.back(), 3.0F);
     comm.barrier();
-    agent->stop();
+    service->stop();
   });
 }
 
@@ -131,13 +131,13 @@ TEST(NativeCollectives, ScatterGatherAndBroadcastAsTheOthersDo) {
       std::vector<float> x(count, static_cast<float>(comm.rank() + 1));
       comm.reduce_scatter(x);
       const Slice own = comm.own_slice(count, comm.rank());
-      for (const float v : part(FloatView(x), own)) ASSERT_EQ(v, 10.0F);
+      for (const float v : part(FloatView(x), own).host()) ASSERT_EQ(v, 10.0F);
       std::vector<float> y(count, -1);
       std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(own.offset), own.count,
                   static_cast<float>(comm.rank()));
       comm.all_gather(y);
       for (int r = 0; r < comm.size(); ++r)
-        for (const float v : part(FloatView(y), comm.own_slice(count, r)))
+        for (const float v : part(FloatView(y), comm.own_slice(count, r)).host())
           ASSERT_EQ(v, static_cast<float>(r));
       std::vector<float> z(count, static_cast<float>(comm.rank()));
       comm.broadcast(bytes_of(FloatView(z)), 2);
@@ -149,7 +149,7 @@ TEST(NativeCollectives, ScatterGatherAndBroadcastAsTheOthersDo) {
 TEST(NativeCollectives, RunInTheBackgroundAndBesideMessages) {
   with_native([](Comm& comm) {
     std::vector<float> behind(100'000, 1.0F);
-    const auto pending = comm.start([&](Comm& c) { c.sum(behind); });
+    const auto pending = comm.start([&](Collectives& c) { c.sum(behind); });
     std::vector<float> front(3000, 1.0F);
     comm.sum(front);
     const int out = comm.rank();

@@ -218,9 +218,9 @@ void ScheduledRank::check_rest(int peer, std::uint64_t bytes_out) {
       counted -= message.data.size();  // it went another way
       offered = true;
     }
-  for (int lane = 0; lane < Tag::kLanes; ++lane) {
-    const Traffic sent = ledger_.sent(peer, static_cast<Tag::Lane>(lane));
-    const Traffic received = ledger_.received(peer, static_cast<Tag::Lane>(lane));
+  for (const Tag::Lane lane : {Tag::Lane::kTrain, Tag::Lane::kBackground, Tag::Lane::kControl}) {
+    const Traffic sent = ledger_.sent(peer, lane);
+    const Traffic received = ledger_.received(peer, lane);
     counted += sent.wire();
     const std::uint64_t least = offered ? 0 : sent.messages * kFrameHeaderBytes;
     if (sent.framing < least || sent.framing > bytes_out || received.framing >= std::uint64_t{1} << 32U)

@@ -52,13 +52,13 @@ std::vector<int> exchanges(Process& me, const std::string& spec, std::int64_t st
   const auto own = static_cast<std::size_t>(me.rank());
   std::vector<int> with(ranks);
   FewNumbers r(me, spec, ranks);
-  const FloatView x = r.worker.params();
+  const std::span<float> x = r.worker.params().host();
   for (std::int64_t t = 0; t < steps; ++t) {
     me.control().barrier();
     me.tasks().clock().sleep(Seconds(0.005));  // what is under way arrives
     std::fill(x.begin(), x.end(), 0.0F);
     r.gradient(0);
-    r.worker.gradient()[own] = -1;
+    r.worker.gradient().host()[own] = -1;
     r.step(t);
     // Everyone sends what it had right after its step, and of that alone.
     const auto parts = static_cast<float>(std::count_if(x.begin(), x.end(), [](float v) { return v > 0; }));
@@ -134,9 +134,29 @@ TEST(Gossip, PushSumConservesTheMean) {
       FewNumbers r(me, "gossip:mode=push,push_sum,peers=exponential", 5000);
       for (std::int64_t t = 0; t < 50; ++t) r.step(t);
       r.strategy->finish(r.worker);
-      for (const float x : r.worker.params())
+      for (const float x : r.worker.params().host())
         ASSERT_NEAR(x, static_cast<float>(ranks + 1) / 2, 1e-4) << ranks;
       EXPECT_EQ(r.mean(), r.x());
+    });
+  }
+}
+
+// As in a GAN: two strategies on one rank at a time, each with agents of its own.
+TEST(Gossip, TwoOnOneRankKeepApart) {
+  for (const char* spec : {"gossip:mode=push,push_sum", "gossip", "wagma:group=2,period=4"}) {
+    World world = World::threads(3, {.limits = test_limits()});
+    world.run([&](Process& me) {
+      FewNumbers small(me, spec, 5);
+      FewNumbers large(me, spec, 6000);
+      large.gradient(-100 * static_cast<float>(me.rank() + 1));
+      for (std::int64_t t = 0; t < 40; ++t) {
+        small.step(t);
+        large.step(t);
+      }
+      large.strategy->finish(large.worker);
+      small.strategy->finish(small.worker);
+      EXPECT_TRUE(small.x() >= 1 && small.x() <= 3) << spec << ": " << small.x();
+      EXPECT_TRUE(large.x() >= 100 && large.x() <= 300) << spec << ": " << large.x();
     });
   }
 }
@@ -145,7 +165,7 @@ TEST(Gossip, AllThatWerePushedToARankAreAveragedWithEqualWeights) {
   on_every_comm(4, [](Comm& comm) {
     ThreadTasks tasks;
     Floats x(10, static_cast<float>(comm.rank() + 1));
-    PushSum mass(PushSum::Rule::kUnweighted, comm, tasks, 9, x);
+    PushSum mass(PushSum::Rule::kUnweighted, comm, tasks, x);
     if (comm.rank() > 0) mass.give(0, x);
     mass.close(x);
     EXPECT_FLOAT_EQ(x[3], comm.rank() == 0 ? (1.0F + 2 + 3 + 4) / 4 : static_cast<float>(comm.rank() + 1));
@@ -158,7 +178,7 @@ TEST(Gossip, PushSumConservesTheSumsOfNumeratorsAndOfWeights) {
     on_every_comm(ranks, [&](Comm& comm) {
       ThreadTasks tasks;
       Floats x(100, static_cast<float>(comm.rank()));
-      PushSum mass(PushSum::Rule::kWeighted, comm, tasks, 9, x);
+      PushSum mass(PushSum::Rule::kWeighted, comm, tasks, x);
       Rng rng(1, comm.rank(), 0, Rng::Use::kPeerChoice);
       for (int t = 0; t < 40; ++t) {
         const auto other = 1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(ranks - 1)));

@@ -47,7 +47,7 @@ TEST(Ssd, TheServersDependOnWorkersThroughTheirGradientsAlone) {
       for (std::int64_t t = 0; t < 15; ++t) {
         replica.set_t(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          replica.gradient()[i] = static_cast<float>(i) - static_cast<float>(t * (replica.rank() + 1));
+          replica.gradient().host()[i] = static_cast<float>(i) - static_cast<float>(t * (replica.rank() + 1));
         s.step(replica);
       }
       s.finish(replica);
@@ -74,7 +74,7 @@ TEST(Ssd, WithoutLocalStepsIsSynchronousSgdWithGradientsUpToDelayStepsStale) {
       r.set_t(t);
       r.compute();  // at params(), which follow the server below
       if (t > 0 && t % 3 == 0) copy(asked, r.params());
-      std::vector<float> g(r.gradient().begin(), r.gradient().end());
+      std::vector<float> g(r.gradient().host().begin(), r.gradient().host().end());
       r.comm().mean(g);
       kernels::axpy(-r.lr(), g, server);
       if ((t + 1) % 3 == 0) asked = server;
@@ -175,12 +175,12 @@ TEST(Ssd, IsTheAlgorithmWrittenOut) {
       for (std::int64_t t = 0; t < 26; ++t) {
         r.set_t(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          r.gradient()[i] =
-              static_cast<float>(Hand::gradient(r.rank(), t, i, static_cast<double>(r.params()[i])));
+          r.gradient().host()[i] =
+              static_cast<float>(Hand::gradient(r.rank(), t, i, static_cast<double>(r.params().host()[i])));
         s.step(r);
         hand.step(t);
         for (std::size_t i = 0; i < c.parameters; ++i)
-          ASSERT_NEAR(r.params()[i], mine[i], 5e-6) << "step " << t << ", parameter " << i;
+          ASSERT_NEAR(r.params().host()[i], mine[i], 5e-6) << "step " << t << ", parameter " << i;
         if (t % 5 != 1) continue;  // in warm-up, after a step that pulled, after ones that did not
         std::vector<float> model(c.parameters);
         s.model(r, model);
@@ -188,7 +188,8 @@ TEST(Ssd, IsTheAlgorithmWrittenOut) {
           ASSERT_NEAR(model[i], hand.server[i], 5e-6) << "step " << t;
       }
       s.finish(r);
-      for (std::size_t i = 0; i < c.parameters; ++i) ASSERT_NEAR(r.params()[i], hand.server[i], 5e-6) << i;
+      for (std::size_t i = 0; i < c.parameters; ++i)
+        ASSERT_NEAR(r.params().host()[i], hand.server[i], 5e-6) << i;
     });
   }
 }
@@ -219,7 +220,7 @@ TEST(Ssd, EvaluatesOnTheServersWithoutBeingChargedForIt) {
     take_steps(replica, s, 0, 3);
     const std::vector<float> mine = weights_of(replica);
     StateWriter state;
-    s.save(state);  // waits for what is under way
+    s.save(replica, state);  // waits for what is under way
     replica.comm().barrier();
     std::vector<float> model(c.parameters);
     {
@@ -258,6 +259,104 @@ TEST(Ssd, ResumesBitForBit) {
   }
 }
 
+TEST(Ssd, ThatLeavesNothingOutIsItself) {
+  for (const char* optimizer : {"sgd:momentum=0.9", "adam"})
+    for (const char* servers : {"1", "2", "3"}) {
+      ReplicaCase c{.strategy = std::string("ssd:warmup=4,delay=3,servers=") + servers, .ranks = 3};
+      c.optimizer = optimizer;
+      const Weights plain = run_replicas(c);
+      for (const char* compress : {"identity:min=0", "identity:min=60", "topk:ratio=1,ef,min=0"}) {
+        c.compress = compress;
+        EXPECT_EQ(run_replicas(c), plain) << servers << " servers, " << compress;
+      }
+    }
+}
+
+// The servers' weights, less what the ranks have not pushed yet, are those of SGD with the gradients that were computed:
+// W_T - eta_T (1/P) sum e_i = W_0 - sum eta_t (1/P) sum g_i, in warm-up and behind, whatever eta does.
+TEST(Ssd, ConservesGradientsThatArePushedCompressed) {
+  for (const char* servers : {"1", "3"})
+    for (const char* compress :
+         {"topk:ratio=0.05,ef,min=0", "topk:ratio=0.05,ef,min=0,per=tensor", "onebit:ef,min=0,block=16"}) {
+      ReplicaCase c{.strategy = std::string("ssd:warmup=4,delay=3,servers=") + servers,
+                    .ranks = 3,
+                    .compress = compress};
+      c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
+      with_replicas(c, [&](Replica& r, Strategy& s) {
+        std::vector<float> exact = weights_of(r);
+        for (std::int64_t t = 0; t < 14; ++t) {
+          r.set_t(t);
+          r.compute();
+          std::vector<float> g(r.gradient().host().begin(), r.gradient().host().end());
+          r.comm().mean(g);
+          kernels::axpy(-r.lr(), g, exact);
+          s.step(r);
+          StateWriter writer;
+          s.save(r, writer);
+          StateReader state(writer.bytes());
+          state.number("ssd.t");
+          state.number("ssd.pulling");
+          for (int i = 0; i < 3; ++i) state.floats("ssd.rates");
+          for (int i = 0; i < 3; ++i) state.floats("ssd.weights");
+          state.floats("mean.last_lr");
+          state.floats("momentum");
+          std::vector<float> rest = state.floats("feedback.residual");
+          r.comm().mean(rest);
+          std::vector<float> there(c.parameters);
+          s.model(r, there);
+          kernels::axpy(-r.lr(), rest, there);
+          expect_near(there, exact, 2e-5F);
+          if (HasFailure()) FAIL() << servers << " servers, " << compress << ", step " << t;
+        }
+        s.finish(r);
+      });
+    }
+}
+
+TEST(Ssd, PushesCompressedAndPullsAllOfIt) {
+  constexpr std::size_t kShard = 800 * sizeof(float);
+  constexpr std::size_t kPush = 4 + 4 + 8 * 40;  // the largest 5 % of 800 values
+  constexpr std::size_t kHeader = 32;
+  const ReplicaCase c{.strategy = "ssd:warmup=5,delay=5",
+                      .ranks = 2,
+                      .compress = "topk:ratio=0.05,ef,min=0",
+                      .parameters = 1600};
+  with_replicas(c, [&](Replica& replica, Strategy& s) {
+    const auto sent = [&] { return replica.comm().ledger().sent(Tag::Lane::kTrain).payload; };
+    replica.comm().barrier();
+    const std::uint64_t before = sent();
+    take_steps(replica, s, 0, 20);
+    s.finish(replica);
+    EXPECT_EQ(sent() - before, 20 * (kHeader + kPush) + (5 + 3) * (kHeader + kShard) + kShard);
+  });
+}
+
+// The momentum of SGD goes in front of the compressor, in Nesterov's form; the servers have none, and a local step knows
+// its gain.
+TEST(Ssd, TakesTheMomentumInFrontWithErrorFeedback) {
+  TrainCase c{.strategy = "ssd:warmup=10,delay=4", .ranks = 2, .steps = 40, .lr = 0.05};
+  c.optimizer = "sgd:momentum=0.8,nesterov";
+  const Trained plain = train(c);
+  c.optimizer = "sgd:momentum=0.8";
+  c.compress = "topk:ratio=1,ef,min=0";
+  expect_near(train(c).params[0], plain.params[0], 1e-4F);
+  c.compress = "topk:ratio=1,ef,momentum=0,min=0";  // stays on the servers
+  const Trained behind = train(c);
+  c.compress = "";
+  EXPECT_EQ(behind.params[0], train(c).params[0]);
+}
+
+TEST(Ssd, ResumesBitForBitWithACompressor) {
+  for (const char* compress : {"topk:ratio=0.05,ef,min=60", "onebit:ef,momentum=0.9,min=0", "qsgd:min=0"}) {
+    ReplicaCase c{
+        .strategy = "ssd:warmup=4,delay=3,servers=2", .ranks = 3, .steps = 13, .compress = compress};
+    c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
+    const Weights whole = run_replicas(c);
+    for (const std::int64_t at : {0, 2, 6, 10})
+      EXPECT_EQ(run_resumed(c, at), whole) << compress << ", saved after " << at;
+  }
+}
+
 TEST(Ssd, BadOptionsAreRefused) {
   const auto why = [](const std::string& spec, const char* compress = "") {
     return refusal([&] { make_strategy(builtin_strategies(), spec, 4, compress); });
@@ -266,7 +365,9 @@ TEST(Ssd, BadOptionsAreRefused) {
   EXPECT_NE(why("ssd:servers=5").find("4 workers"), std::string::npos);
   EXPECT_NE(why("ssd:servers=0").find("servers=0"), std::string::npos);
   EXPECT_NE(why("ssd:local_lr=-1").find("local_lr=-1"), std::string::npos);
-  EXPECT_NE(why("ssd", "onebit,ef").find("no compressed form"), std::string::npos);
+  EXPECT_NE(why("ssd", "powersgd,ef").find("among workers"), std::string::npos);
+  EXPECT_NE(why("ssd", "topk:ratio=0.1,ef,via=scatter").find("leave via out"), std::string::npos);
+  EXPECT_NE(why("ssd", "topk:ratio=0.1,ef,answer=2").find("leave answer out"), std::string::npos);
 }
 
 }  // namespace

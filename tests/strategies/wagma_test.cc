@@ -191,11 +191,11 @@ TEST(Wagma, TheMeanOfAllReplicasMovesByEveryStepOfEveryRankHoweverLate) {
         float own = 0;  // what this rank's steps moved it by
         for (std::int64_t t = 0; t < 24; ++t) {
           Rng rng(1, me.rank(), t, Rng::Use::kMinibatch);
-          for (float& g : r.worker.gradient()) g = rng.normal();
-          own -= r.worker.gradient()[1];
+          for (float& g : r.worker.gradient().host()) g = rng.normal();
+          own -= r.worker.gradient().host()[1];
           r.step(t);
           if ((t + 1) % 8 != 0) continue;
-          me.control().sum(FloatView(&own, 1));
+          me.control().sum(std::span(&own, 1));
           EXPECT_NEAR(r.x(), own / static_cast<float>(ranks), 2e-5) << spec << ", step " << t;
           own = me.rank() == 0 ? own : 0;
         }

@@ -9,6 +9,7 @@
 
 #include "support/plain_worker.h"
 #include "support/simulate.h"
+#include "tacit/core/kernels.h"
 #include "tacit/core/state.h"
 #include "tacit/strategies/builtin.h"
 
@@ -24,14 +25,16 @@ class FewNumbers {
     strategy->start(worker);
     gradient(-static_cast<float>(me.rank() + 1));
   }
-  void gradient(float all) { std::fill(worker.gradient().begin(), worker.gradient().end(), all); }
+  void gradient(float all) {
+    kernels::fill(all, worker.gradient());
+  }
   void step(std::int64_t t) {
     worker.set_t(t);
     me_.spend_compute(t);
     strategy->step(worker);
     gradient(0);
   }
-  float x() { return worker.params()[1]; }
+  float x() { return worker.params().host()[1]; }
   float mean() {
     Floats out(worker.params().size());
     strategy->model(worker, out);
@@ -63,10 +66,7 @@ inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64
     World world = World::simulated(cluster_of(ranks), 1, without_limits());
     world.run([&](Process& me) {
       FewNumbers r(me, spec, count);
-      const Ledger& ledger = me.comm().ledger();
-      const auto sent = [&] {
-        return ledger.sent(Tag::Lane::kTrain).payload + ledger.sent(Tag::Lane::kBackground).payload;
-      };
+      const auto sent = [&] { return me.comm().ledger().training().payload; };
       const auto before = sent();
       for (std::int64_t t = 0; t < steps; ++t) r.step(t);
       me.tasks().clock().sleep(Seconds(1));  // what is under way arrives
@@ -118,15 +118,15 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     const auto run = [&](FewNumbers& r, std::int64_t from, std::int64_t to) {
       for (std::int64_t t = from; t < to; ++t) {
         Rng rng(1, me.rank(), t, Rng::Use::kMinibatch);
-        for (float& g : r.worker.gradient()) g = rng.normal();
+        for (float& g : r.worker.gradient().host()) g = rng.normal();
         r.step(t);
       }
     };
     FewNumbers whole(me, spec);
     run(whole, 0, 4);
     StateWriter state;
-    whole.strategy->save(state);
-    const Floats params(whole.worker.params().begin(), whole.worker.params().end());
+    whole.strategy->save(whole.worker, state);
+    const Floats params(whole.worker.params().host().begin(), whole.worker.params().host().end());
     me.control().barrier();  // both second halves begin with all ranks together
     run(whole, 4, 9);
     whole.strategy->finish(whole.worker);
@@ -134,13 +134,13 @@ inline void expect_resume(const Cluster& cluster, const std::string& spec) {
     FewNumbers resumed(me, spec);
     copy(params, resumed.worker.params());
     StateReader reader(state.bytes());
-    resumed.strategy->load(reader);
+    resumed.strategy->load(resumed.worker, reader);
     EXPECT_TRUE(reader.at_end());
     me.control().barrier();
     run(resumed, 4, 9);
     resumed.strategy->finish(resumed.worker);
     for (std::size_t i = 0; i < params.size(); ++i)
-      EXPECT_EQ(resumed.worker.params()[i], whole.worker.params()[i]) << spec;
+      EXPECT_EQ(resumed.worker.params().host()[i], whole.worker.params().host()[i]) << spec;
   });
 }
 

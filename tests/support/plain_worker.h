@@ -22,11 +22,14 @@ class PlainWorker final : public ReplicaWorker {
         lr_(lr),
         whole_{Slice{0, params_.size()}} {}
 
-  float lr() const override { return lr_; }
+  using Worker::lr;
+  float lr(std::int64_t) const override { return lr_; }
   FloatView params() override { return params_; }
   FloatView gradient() override { return gradient_; }
-  void apply(ConstFloatView g) override { kernels::axpy(-lr_, g, params_); }
-  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
+  using Worker::apply;
+  void apply(ConstFloatView g, FloatView x) override { kernels::axpy(-lr_, g, x); }
+  OptimizerState& optimizer() override { return *optimizer_; }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 
@@ -35,6 +38,7 @@ class PlainWorker final : public ReplicaWorker {
   std::vector<float> gradient_;
   const float lr_;
   const std::array<Slice, 1> whole_;
+  const std::unique_ptr<Optimizer> optimizer_ = make_optimizer("sgd");  // which has no state
 };
 
 }  // namespace tacit::test

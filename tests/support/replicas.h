@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,28 +32,40 @@ class Replica final : public ReplicaWorker {
  public:
   Replica(Process& process, const ReplicaCase& how)
       : ReplicaWorker(process, 1),
+        process_(process),
         how_(how),
         optimizer_(make_optimizer(how.optimizer)),
         params_(how.parameters),
         gradient_(how.parameters),
         tensors_{{0, how.parameters / 3}, {how.parameters / 3, how.parameters - how.parameters / 3}} {
+    std::erase_if(tensors_, [](const Slice& tensor) { return tensor.count == 0; });
+    set_compress(how.compress);
     Rng rng(9, process.rank(), 0, Rng::Use::kInit);  // start() must make them equal
     for (float& x : params_) x = rng.normal();
   }
 
-  float lr() const override { return how_.lr(t()); }
+  std::int64_t total() const override { return how_.steps; }
+  using Worker::lr;
+  float lr(std::int64_t t) const override { return how_.lr(t); }
   FloatView params() override { return params_; }
   FloatView gradient() override { return gradient_; }
-  void apply(ConstFloatView g) override { optimizer_->step(g, lr(), params_); }
+  using Worker::apply;
+  void apply(ConstFloatView g, FloatView x) override { optimizer_->step(g, lr(), x); }
+  OptimizerState& optimizer() override { return *optimizer_; }
   std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
   std::span<const Slice> tensors() const override { return tensors_; }
   std::span<const FloatView> buffers() override { return {}; }
 
+  // For tests that look at all ranks between steps.
+  Comm& control() { return process_.control(); }
+
   // The gradient at params(), as it is on this rank at this step.
-  void compute() {
-    Rng noise = rng(Rng::Use::kMinibatch);
+  void compute() { compute_of(rank()); }
+  // The same as that rank would have it.
+  void compute_of(int rank) {
+    Rng noise(1, rank, t(), Rng::Use::kMinibatch);
     for (std::size_t i = 0; i < params_.size(); ++i) {
-      const auto place = static_cast<float>(i % 7) - static_cast<float>(rank());
+      const auto place = static_cast<float>(i % 7) - static_cast<float>(rank);
       gradient_[i] = 0.5F * (params_[i] - 0.2F * place) + 0.1F * noise.normal();
     }
   }
@@ -67,6 +80,11 @@ class Replica final : public ReplicaWorker {
   }
 
  private:
+  void compute_again(std::optional<std::int64_t> piece) override {
+    compute_of(static_cast<int>(piece.value_or(rank())));
+  }
+
+  Process& process_;
   const ReplicaCase& how_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<float> params_;
@@ -97,7 +115,13 @@ inline void take_steps(Replica& replica, Strategy& strategy, std::int64_t from, 
 
 using Weights = std::vector<std::vector<float>>;  // by rank
 
-inline std::vector<float> weights_of(Replica& r) { return {r.params().begin(), r.params().end()}; }
+inline std::vector<float> weights_of(Replica& r) {
+  return {r.params().host().begin(), r.params().host().end()};
+}
+
+inline std::vector<float> gradient_of(Replica& r) {
+  return {r.gradient().host().begin(), r.gradient().host().end()};
+}
 
 // The weights of every rank after a whole run.
 inline Weights run_replicas(const ReplicaCase& c) {
@@ -117,7 +141,7 @@ inline Weights run_resumed(const ReplicaCase& c, std::int64_t at) {
     take_steps(replica, strategy, 0, at);
     StateWriter& state = saved[static_cast<std::size_t>(replica.rank())];
     replica.save(state);
-    strategy.save(state);
+    strategy.save(replica, state);
     take_steps(replica, strategy, at, at + 1);  // saving disturbs nobody
     strategy.finish(replica);
   });
@@ -126,7 +150,7 @@ inline Weights run_resumed(const ReplicaCase& c, std::int64_t at) {
     const auto rank = static_cast<std::size_t>(replica.rank());
     StateReader state(saved[rank].bytes());
     replica.load(state);
-    strategy.load(state);
+    strategy.load(replica, state);
     if (!state.at_end()) throw Bug("a part of the state was not read");
     take_steps(replica, strategy, at, c.steps);
     strategy.finish(replica);

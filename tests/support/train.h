@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <vector>
 
 #include "tacit/core/error.h"
@@ -56,7 +57,7 @@ class KeptModel final : public Model {
  public:
   KeptModel(std::unique_ptr<Model> inner, std::vector<float>& params, double& first_loss)
       : inner_(std::move(inner)), kept_(params), first_loss_(first_loss) {}
-  ~KeptModel() override { kept_.assign(inner_->params().begin(), inner_->params().end()); }
+  ~KeptModel() override { kept_.assign(inner_->params().host().begin(), inner_->params().host().end()); }
   KeptModel(const KeptModel&) = delete;
   KeptModel& operator=(const KeptModel&) = delete;
   std::span<const Slice> tensors() const override { return inner_->tensors(); }
@@ -78,9 +79,9 @@ class KeptModel final : public Model {
   bool began_ = false;
 };
 
-// In a world of c.ranks, all of them in this process.
-inline Trained train_in(World& world, const TrainCase& c,
-                        const StrategyRegistry& strategies = builtin_strategies()) {
+// By ranks that are all in this process: `run` does a body on each of them.
+inline Trained train_by(const std::function<void(const std::function<void(Process&)>& body)>& run,
+                        const TrainCase& c, const StrategyRegistry& strategies = builtin_strategies()) {
   Trained out;
   const auto ranks = static_cast<std::size_t>(c.ranks);
   out.params.resize(ranks);
@@ -97,7 +98,7 @@ inline Trained train_in(World& world, const TrainCase& c,
   options.seed = c.seed;
   options.steps = c.steps;
   const TrainJob shared{test_data(), strategies, nullptr, options, observer, [] { return false; }};
-  world.run([&](Process& me) {
+  run([&](Process& me) {
     const auto rank = static_cast<std::size_t>(me.rank());
     TrainJob job = shared;
     job.make_model = [&] {
@@ -111,6 +112,11 @@ inline Trained train_in(World& world, const TrainCase& c,
   out.summary = summarize(options, reports, "finished");
   out.first_loss = first[0];
   return out;
+}
+
+inline Trained train_in(World& world, const TrainCase& c,
+                        const StrategyRegistry& strategies = builtin_strategies()) {
+  return train_by([&](const std::function<void(Process&)>& body) { world.run(body); }, c, strategies);
 }
 
 inline Trained train(const TrainCase& c, const StrategyRegistry& strategies = builtin_strategies()) {

@@ -49,19 +49,19 @@ TEST(FlatModule, ParametersAndGradientsAreViewsOfOneBuffer) {
   nn::Sequential net = small_net();
   const auto before = weights(*net);
   FlatModule flat(*net);
-  EXPECT_EQ(std::vector<float>(flat.params().begin(), flat.params().end()), before);
+  EXPECT_EQ(std::vector<float>(flat.params().host().begin(), flat.params().host().end()), before);
   std::size_t i = 0;
   for (const auto& p : net->parameters()) {
-    EXPECT_EQ(p.data_ptr<float>(), flat.params().data() + flat.tensors()[i].offset);
-    EXPECT_EQ(p.grad().data_ptr<float>(), flat.gradient().data() + flat.tensors()[i].offset);
+    EXPECT_EQ(p.data_ptr<float>(), flat.params().host().data() + flat.tensors()[i].offset);
+    EXPECT_EQ(p.grad().data_ptr<float>(), flat.gradient().host().data() + flat.tensors()[i].offset);
     ++i;
   }
   const auto [x, y] = batch(0, 0, 1);
   ::torch::cross_entropy_loss(net->forward(x), y).backward();
   i = 0;
   for (const auto& p : net->parameters())  // autograd added in place
-    EXPECT_EQ(p.grad().data_ptr<float>(), flat.gradient().data() + flat.tensors()[i++].offset);
-  flat.params()[0] = 42;
+    EXPECT_EQ(p.grad().data_ptr<float>(), flat.gradient().host().data() + flat.tensors()[i++].offset);
+  flat.params().host()[0] = 42;
   EXPECT_EQ(net->parameters()[0].view(-1)[0].item<float>(), 42);
 }
 
@@ -77,7 +77,7 @@ TEST(FlatModule, GradientsThatWereDroppedComeBack) {
   std::size_t i = 0;
   for (const auto& p : same->parameters()) {
     EXPECT_EQ(net->parameters()[i].grad().data_ptr<float>(),
-              flat.gradient().data() + flat.tensors()[i].offset);
+              flat.gradient().host().data() + flat.tensors()[i].offset);
     EXPECT_TRUE(::torch::equal(net->parameters()[i++].grad(), p.grad()));
   }
 }
@@ -287,7 +287,7 @@ TEST(FlatOptimizers, EqualLibTorchsOwn) {
       const auto g = ::torch::cos(::torch::arange(100, ::torch::kFloat32) * (step + 1)).contiguous();
       theirs.mutable_grad() = g;
       optimizer->step();
-      flat->step({g.data_ptr<float>(), 100}, 0.1F, ours);
+      flat->step(std::span(g.data_ptr<float>(), 100), 0.1F, ours);
     }
     for (std::size_t i = 0; i < 100; ++i)
       ASSERT_NEAR(ours[i], theirs.view(-1)[static_cast<std::int64_t>(i)].item<float>(), 2e-5F) << pair.ours;

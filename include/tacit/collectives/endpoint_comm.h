@@ -11,7 +11,8 @@
 namespace tacit {
 
 // Comm by messages over an Endpoint; the only one that runs on every transport. endpoint and tasks must
-// outlive it. Two Comms of one rank need different lanes; a Comm on kTrain also uses kBackground.
+// outlive it. Two Comms of one rank need different lanes; a Comm on kTrain also uses kBackground
+// and, where it is forked, those of forks.
 std::unique_ptr<Comm> make_endpoint_comm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane,
                                          AllReduce algorithm = AllReduce::kAuto);
 

@@ -10,18 +10,20 @@
 
 namespace tacit {
 
-// An exchange with one peer beside the trainer, one at a time. What is run may use call and post of any Comm.
+// Calls and posts to peers beside the trainer, one thing at a time, whenever this rank likes: it has a fork for itself,
+// so that nobody's exchanges wait behind it.
 //
 // Threads   the trainer's task.
-// Lifetime  the destructor waits for it: keep it after what it uses.
+// Lifetime  made on every rank alike. The destructor waits for it: keep it after what it uses.
 class Errand {
  public:
+  explicit Errand(Comm& comm) : survives_(comm.survives()), beside_(comm.fork("errand")) {}
+
   bool out() const { return pending_ != nullptr; }
   bool back() const { return out() && pending_->done(); }
 
-  void begin(Comm& comm, std::function<void()> fn) {
-    survives_ = comm.survives();
-    pending_ = comm.start([fn = std::move(fn)](Comm&) { fn(); });
+  void begin(std::function<void()> fn) {
+    pending_ = beside_->start([fn = std::move(fn)](Collectives&) { fn(); });
   }
   // Waits for the call to end. False if none was under way, or if its peer was lost and the world goes on without it.
   bool end() {
@@ -36,8 +38,9 @@ class Errand {
   }
 
  private:
+  const bool survives_;
+  const std::unique_ptr<Comm> beside_;
   std::unique_ptr<Pending> pending_;
-  bool survives_ = false;
 };
 
 }  // namespace tacit

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tacit/collectives/comm.h"
+#include "tacit/collectives/collectives.h"
 
 namespace tacit {
 
@@ -15,6 +15,6 @@ struct FromRank {
 
 // Of all ranks that live, in their order. Called by all of these, with bytes of one length; works in worlds that have
 // lost ranks, too.
-std::vector<FromRank> gather_bytes(Comm& comm, ConstBytes mine);
+std::vector<FromRank> gather_bytes(Collectives& comm, ConstBytes mine);
 
 }  // namespace tacit

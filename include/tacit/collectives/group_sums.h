@@ -58,8 +58,8 @@ class GroupSums {
         0;  // how long a rank waits at most before it activates a sum, as a share of the time between two sums
   };
 
-  // `service` and the number after it are taken. x is given to sums until the first next().
-  GroupSums(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView x, Groups groups, Manner manner);
+  // x is given to sums until the first next().
+  GroupSums(Comm& comm, Tasks& tasks, FloatView x, Groups groups, Manner manner);
   ~GroupSums();
   GroupSums(const GroupSums&) = delete;
   GroupSums& operator=(const GroupSums&) = delete;
@@ -102,16 +102,15 @@ class GroupSums {
   void hear(const Call& call);
   void tell(std::int64_t number, int first_round);
   void count_in(std::int64_t number);
-  void run(Comm& behind);
-  void obey(Comm& behind, const Order& order);
+  void run(Collectives& beside);
+  void obey(Collectives& beside, const Order& order);
   void take_in(const Order& given);
   void replace(FloatView x);
   void add_move(FloatView x);
-  void sum(Comm& behind);
+  void sum(Collectives& beside);
   void read_boards(std::int64_t number, FloatView x);
 
   Comm& comm_;
-  const std::uint32_t service_;
   const Groups groups_;
   const Manner manner_;
   Clock& clock_;
@@ -130,12 +129,13 @@ class GroupSums {
   bool fresh_ = false;               // a sum was run since the trainer last came
   int members_ = 0;                  // of that sum
   Buffer own_;                       // what this rank has there: its part of the next sum
-  Buffer kept_;                      // where fresh_: kMean: the newest sum; kAdd: own_ when the trainer last left
-  Buffer work_;    // the sum that is run
+  Buffer kept_;  // where fresh_: kMean: the newest sum; kAdd: own_ when the trainer last left
+  Buffer work_;  // the sum that is run
 
   News news_;                         // the agent's
   std::map<std::int64_t, int> here_;  // likewise: how many have come to a sum that is not activated yet
-  std::unique_ptr<Agent> agent_;      // after what it uses
+  std::unique_ptr<Service> service_;  // after what it uses
+  std::unique_ptr<Comm> beside_;      // for the task
   std::unique_ptr<Pending> running_;  // likewise; run()
 };
 

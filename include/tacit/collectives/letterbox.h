@@ -2,11 +2,10 @@
 // A mailbox that adds up the vectors peers send while a rank computes.
 #pragma once
 
-#include <bit>
 #include <memory>
 #include <utility>
 
-#include "tacit/collectives/comm.h"
+#include "tacit/collectives/calls.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/kernels.h"
@@ -16,7 +15,7 @@ namespace tacit {
 // Made on every rank alike. However slow its owner is, the box holds one vector.
 //
 // Cost      a letter is one vector and 32 bytes there, an empty message back.
-// Lifetime  close() comes before the end and after the last letter of any rank (a barrier says so); comm and tasks
+// Lifetime  close() comes before the end and after the last letter of any rank (a barrier says so); calls and tasks
 //           outlive it.
 // Threads   any of the rank; take() and put_back() by one task.
 class Letterbox {
@@ -28,19 +27,17 @@ class Letterbox {
     std::int64_t count = 0;
   };
 
-  // `service` is a number that all ranks agree on; letters are as long as `of`.
-  Letterbox(Comm& comm, Tasks& tasks, std::uint32_t service, FloatView of)
-      : comm_(comm), service_(service), of_(of), box_(tasks), spare_(tasks) {
-    agent_ = comm.serve(service, [this](const Call& call, const std::unique_ptr<Answer>& answer) {
-      add(floats_in(call.body), std::bit_cast<double>(call.step));
+  // Letters are as long as `of`.
+  Letterbox(Calls& calls, Tasks& tasks, FloatView of) : of_(of), box_(tasks), spare_(tasks) {
+    service_ = calls.serve([this](const Call& call, const std::unique_ptr<Answer>& answer) {
+      add(floats_in(call.body), call.weight);
       answer->send({});
     });
   }
 
-  // Returns when the letter is in the peer's box. Errors: as Comm::call.
+  // Returns when the letter is in the peer's box. Errors: as Service::call.
   void send(int peer, ConstFloatView x, double weight) {
-    const Call letter{comm_.rank(), 0, std::bit_cast<std::int64_t>(weight), bytes_of(x)};
-    comm_.call(peer, service_, letter, {});
+    service_->call(peer, {.weight = weight, .body = bytes_of(x)}, {});
   }
 
   // What has come since the last time; null for nothing. Give it back with recycle(), its memory is used again.
@@ -56,7 +53,7 @@ class Letterbox {
     return letters;
   }
 
-  void close() { agent_->stop(); }
+  void close() { service_->stop(); }
 
  private:
   // On the agent's task. While it adds, the owner finds the box empty, and takes the sum the next time.
@@ -69,12 +66,10 @@ class Letterbox {
     box_.put(std::move(letters));
   }
 
-  Comm& comm_;
-  const std::uint32_t service_;
   const FloatView of_;
   Channel<std::unique_ptr<Letters>> box_;    // one at most
   Channel<std::unique_ptr<Letters>> spare_;  // memory to use again
-  std::unique_ptr<Agent> agent_;             // last: it stops before what it uses goes away
+  std::unique_ptr<Service> service_;         // last: it stops before what it uses goes away
 };
 
 }  // namespace tacit

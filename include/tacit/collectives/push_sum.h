@@ -21,8 +21,8 @@ namespace tacit {
 class PushSum {
  public:
   enum class Rule { kUnweighted, kWeighted };
-  PushSum(Rule rule, Comm& comm, Tasks& tasks, std::uint32_t service, FloatView like)
-      : rule_(rule), comm_(comm), out_(like), box_(comm, tasks, service, like) {}
+  PushSum(Rule rule, Comm& comm, Tasks& tasks, FloatView like)
+      : rule_(rule), comm_(comm), out_(like), box_(comm, tasks, like), errand_(comm) {}
 
   double weight() const { return weight_; }
 
@@ -33,7 +33,7 @@ class PushSum {
   // Waits until all letters of all ranks have come, and adds them. Nobody may give any more. Collective.
   void close(FloatView z);
   // z <- the sum of all ranks' w z divided by the sum of their w. Collective.
-  void mean(Comm& comm, FloatView z) const;
+  void mean(Collectives& comm, FloatView z) const;
 
   // Collective; no letter is under way when it is written. What has come and is not collected belongs to the state.
   void save(StateWriter& state);

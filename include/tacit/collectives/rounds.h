@@ -3,13 +3,12 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/phantom.h"
-#include "tacit/core/views.h"
 
 namespace tacit {
 
@@ -17,29 +16,28 @@ namespace tacit {
 class Rounds {
  public:
   // Of vectors like x.
-  Rounds(int ranks, FloatView x) : ranks_(static_cast<std::size_t>(ranks)), mean_(x) {}
+  Rounds(int ranks, ConstFloatView x) : ranks_(static_cast<std::size_t>(ranks)), mean_(x) {}
 
   // True where x was the last one of its step: then mean() is that of all, added in rank order.
   [[nodiscard]] bool add(int from, std::int64_t step, ConstFloatView x) {
     TACIT_CHECK(x.size() == mean_.view().size(), "a push does not fit its shard");
     Round& round = rounds_[step];
     round.resize(ranks_);
-    const bool absent = Phantom::holds(x.data());  // then it only counts that it came
-    round[static_cast<std::size_t>(from)].assign(x.begin(), absent ? x.begin() + 1 : x.end());
-    for (const auto& contribution : round)
-      if (contribution.empty()) return false;
-    if (!absent) average(round);
+    round[static_cast<std::size_t>(from)].assign(x);
+    for (const Buffer& contribution : round)
+      if (contribution.view().empty()) return false;
+    average(round);
     rounds_.erase(step);
     return true;
   }
   ConstFloatView mean() const { return mean_.view(); }
 
  private:
-  using Round = std::vector<std::vector<float>>;  // by rank
+  using Round = std::vector<Buffer>;  // by rank
 
   void average(const Round& round) {
-    mean_.take(round[0]);
-    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r], mean_.view());
+    mean_.take(round[0].view());
+    for (std::size_t r = 1; r < ranks_; ++r) kernels::add(round[r].view(), mean_.view());
     kernels::scale(1.0F / static_cast<float>(ranks_), mean_.view());
   }
 

@@ -63,7 +63,7 @@ enum class Route {
 struct Compression {
   // Every compressor also takes
   //   ef, dgc                       what stands around it
-  //   momentum=                     in front of it: with dgc 0.9 if not said, with ef see train/momentum_place.h
+  //   momentum=                     in front of it: with dgc 0.9 if not said, with ef see docs/compression.md
   //   min=256                       tensors with fewer values travel as they are
   //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector;
   //                                 model for topk and drop if not said, tensor for the others

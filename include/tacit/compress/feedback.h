@@ -9,41 +9,42 @@
 //      an entry was sent. The inner optimiser has no momentum of its own.
 #pragma once
 
-#include <vector>
-
 #include "tacit/compress/compression.h"
+#include "tacit/core/buffer.h"
 
 namespace tacit {
 
-// One rank's memory for a vector of n values. A step is take() for all parts, then sent() for what was sent, then
+// One rank's memory for vectors like the one it is made with. A step is take() for all parts, then sent() for what was sent, then
 // commit(); without commit() nothing happened, so that a step that fails leaves the memory as it was.
 //
 // Threads  one at a time.
 class Feedback {
  public:
-  Feedback(Memory kind, float momentum, std::size_t n);
+  Feedback(Memory kind, float momentum, FloatView like);
 
   // pending()[at] <- what to compress in place of x. rescale is eta_{t-1}/eta_t. False where it is not finite.
   [[nodiscard]] bool take(ConstFloatView x, Slice at, float rescale);
+  // A place for x, before take() gets it from there.
+  FloatView room(Slice at) { return part(pending_.view(), at); }
   // Before sent() what to compress, afterwards what was left out.
-  ConstFloatView pending() const { return pending_; }
+  ConstFloatView pending() const { return pending_.view(); }
   void sent(Slice at, const Compressor& by, ConstBytes payload);
   void sent(Slice at, const LinearSketch& by);
   void commit();
 
   // e, or v; empty where nothing is remembered.
-  ConstFloatView residual() const { return residual_; }
+  ConstFloatView residual() const { return residual_.view(); }
   void save(StateWriter& state) const;
   void load(StateReader& state);
 
  private:
   const Memory kind_;
   const float momentum_;
-  std::vector<float> pending_;
-  std::vector<float> residual_;
-  std::vector<float> velocity_;       // u
-  std::vector<float> next_velocity_;  // until commit()
-  std::vector<float> decoded_;
+  Buffer pending_;
+  Buffer residual_;
+  Buffer velocity_;       // u
+  Buffer next_velocity_;  // until commit()
+  Buffer decoded_;
 };
 
 }  // namespace tacit

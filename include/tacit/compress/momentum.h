@@ -7,34 +7,33 @@
 //   heavy ball   m <- mu m + g;   out = m          (small tensors beside dgc, whose large ones do the same)
 #pragma once
 
-#include <vector>
-
+#include "tacit/core/buffer.h"
 #include "tacit/core/state.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
 
-// One rank's momentum of n values. A step is take() for all parts, then commit(); without commit() nothing happened.
+// One rank's momentum of vectors like the one it is made with. A step is take() for all parts, then commit(); without commit() nothing happened.
 //
 // Threads  one at a time.
 class Momentum {
  public:
   enum class Form { kNesterov, kHeavyBall };
   // With mu = 0 it costs nothing, and out is g.
-  Momentum(Form form, float mu, std::size_t n);
+  Momentum(Form form, float mu, FloatView like);
 
-  // out <- what takes the place of g, which lies at `at` of the n values. False where it is not finite.
+  // out <- what takes the place of g, which lies at `at` of the vector. False where it is not finite.
   [[nodiscard]] bool take(ConstFloatView g, Slice at, FloatView out);
-  void commit() { now_.swap(next_); }
+  void commit() { swap(now_, next_); }
 
-  void save(StateWriter& state) const { state.write("momentum", ConstFloatView(now_)); }
-  void load(StateReader& state) { state.read("momentum", FloatView(now_)); }
+  void save(StateWriter& state) const { state.write("momentum", now_.view()); }
+  void load(StateReader& state) { state.read("momentum", now_.view()); }
 
  private:
   const Form form_;
   const float mu_;
-  std::vector<float> now_;   // m
-  std::vector<float> next_;  // until commit()
+  Buffer now_;   // m
+  Buffer next_;  // until commit()
 };
 
 }  // namespace tacit

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Vector arithmetic on flat arrays, with the best SIMD of the CPU at run time.
+// Vector arithmetic on flat arrays, by the kernels of the space that they lie in; on the host with the best SIMD of the
+// CPU at run time.
 //
 // Bits      every kernel gives the same bits on every CPU: products are rounded before they are added (no
 //           fused multiply-add) and reductions use a fixed number of partial sums, whatever the width.
-// Sizes     all views of one call have the same length, which is checked; zero is fine.
+// Sizes     all views of one call have the same length and lie in the same space, which is checked; zero is fine.
+// Phantoms  nothing happens to vectors without content; what is computed of one is 0.
 // Aliasing  views may be equal; they must not overlap otherwise.
 // Threads   any.
 #pragma once
+
+#include <span>
 
 #include "tacit/core/views.h"
 
 namespace tacit::kernels {
 
+void fill(float a, FloatView y);                                     // y <- a
 void add(ConstFloatView x, FloatView y);                             // y <- y + x
 void subtract(ConstFloatView x, FloatView y);                        // y <- y - x
 void sum(ConstFloatView a, ConstFloatView b, FloatView out);         // out <- a + b
@@ -22,6 +27,9 @@ void axpy(float a, ConstFloatView x, FloatView y);                   // y <- y +
 void axpby(float a, ConstFloatView x, float b, FloatView y);         // y <- a x + b y
 void average(ConstFloatView x, FloatView y);                         // y <- (x + y) / 2
 void lerp(float w, ConstFloatView x, FloatView y);                   // y <- y + w (x - y)
+
+// out <- factor (all[0] + all[1] + ...), added in this order. One of them may be out.
+void sum_all(std::span<const ConstFloatView> all, float factor, FloatView out);
 
 // to <- from, past the caches: for bytes that another core reads next, or that would push out what this one needs.
 void stream_copy(ConstBytes from, Bytes to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels of the compressors: floats into fewer bits, and back by adding. As in kernels.h, every kernel gives the same
-// bits on every CPU, views of one call have fitting lengths (checked), and zero is fine. Input is finite; what comes
+// bits on every CPU, views of one call lie in one space and have fitting lengths (checked), and zero is fine. Input is finite; what comes
 // out otherwise is unspecified, but inside its bounds.
 #pragma once
 

@@ -25,7 +25,11 @@ class StateWriter {
     append(std::as_bytes(std::span(&data_size, 1)));
     append(data);
   }
-  void write(std::string_view name, ConstFloatView x) { write(name, bytes_of(x)); }
+  void write(std::string_view name, ConstFloatView x) {
+    std::vector<float> here(x.size());  // x may lie elsewhere
+    copy(x, here);
+    write(name, bytes_of(ConstFloatView(here)));
+  }
   void write(std::string_view name, std::uint64_t value) { write(name, std::as_bytes(std::span(&value, 1))); }
 
   ConstBytes bytes() const { return out_; }
@@ -47,9 +51,13 @@ class StateReader {
     if (data.size() != into.size())
       refuse(name, "it has " + std::to_string(data.size()) + " bytes where " + std::to_string(into.size()) +
                        " fit");
-    copy<std::byte>(data, into);
+    copy(data, into);
   }
-  void read(std::string_view name, FloatView into) { read(name, bytes_of(into)); }
+  void read(std::string_view name, FloatView into) {
+    std::vector<float> here(into.size());
+    read(name, bytes_of(FloatView(here)));
+    copy(here, into);
+  }
   std::uint64_t number(std::string_view name) {
     std::uint64_t value = 0;
     read(name, std::as_writable_bytes(std::span(&value, 1)));
@@ -60,7 +68,7 @@ class StateReader {
     const ConstBytes data = entry(name);
     if (data.size() % sizeof(float) != 0) refuse(name, "it is not made of floats");
     std::vector<float> values(data.size() / sizeof(float));
-    copy<std::byte>(data, bytes_of(FloatView(values)));
+    copy(data, bytes_of(FloatView(values)));
     return values;
   }
   bool at_end() const { return left_.empty(); }
@@ -76,7 +84,7 @@ class StateReader {
   template <class Number>
   Number take_number(std::string_view name) {
     Number value = 0;
-    copy<std::byte>(take(name, sizeof value), std::as_writable_bytes(std::span(&value, 1)));
+    copy(take(name, sizeof value), std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
   ConstBytes take(std::string_view name, std::size_t size) {

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace tacit {
 
-using FloatView = std::span<float>;
-using ConstFloatView = std::span<const float>;
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
+
+class Space;
+Space& host_space();
 
 // A half-open range of a flat vector: where a tensor, a chunk or a shard lies.
 struct Slice {
@@ -20,22 +24,95 @@ struct Slice {
   friend constexpr bool operator==(const Slice&, const Slice&) = default;
 };
 
+// Some floats, and the space that they lie in (space.h). Whoever holds one can pass it on and cut it; what is in it is
+// for kernels, and for code that has asked for host().
+template <class Float>
+class BasicFloatView {
+ public:
+  using Host = std::span<Float>;
+
+  constexpr BasicFloatView() = default;
+  // Of memory of the host: spans, vectors, arrays.
+  template <class Range>
+  requires(
+      std::is_convertible_v<Range&&, Host> &&
+      !std::is_same_v<
+          std::remove_cvref_t<Range>,
+          BasicFloatView>) constexpr BasicFloatView(Range&&
+                                                        range)  // NOLINT(google-explicit-constructor): as a span
+      : BasicFloatView(Host(std::forward<Range>(range)), nullptr) {}
+  template <class Writable>
+  requires std::is_same_v<const Writable, Float>
+  constexpr BasicFloatView(
+      BasicFloatView<Writable> x)  // NOLINT(google-explicit-constructor): const is a promise
+      : BasicFloatView(Host(x.at_), x.space_) {}
+
+  constexpr std::size_t size() const { return at_.size(); }
+  constexpr std::size_t size_bytes() const { return at_.size_bytes(); }
+  constexpr bool empty() const { return at_.empty(); }
+  constexpr BasicFloatView first(std::size_t n) const { return {at_.first(n), space_}; }
+  constexpr BasicFloatView last(std::size_t n) const { return {at_.last(n), space_}; }
+  constexpr BasicFloatView subspan(std::size_t offset, std::size_t n = std::dynamic_extent) const {
+    return {at_.subspan(offset, n), space_};
+  }
+
+  Space& space() const { return space_ == nullptr ? host_space() : *space_; }
+  // The elements; a Bug where they are not the host's.
+  Host host() const {
+    if (space_ != nullptr) refuse_host();
+    return at_;
+  }
+  // The same memory.
+  constexpr bool is(const BasicFloatView<const Float>& other) const {
+    return at_.data() == other.at_.data() && at_.size() == other.at_.size() && space_ == other.space_;
+  }
+  // The same space.
+  constexpr bool beside(const BasicFloatView<const Float>& other) const { return space_ == other.space_; }
+
+ private:
+  template <class>
+  friend class BasicFloatView;
+  friend class FloatAccess;
+  constexpr BasicFloatView(Host at, Space* space) : at_(at), space_(space) {}
+  [[noreturn]] void refuse_host() const;
+
+  Host at_;
+  Space* space_ = nullptr;  // null: the host's, which must cost nothing
+};
+
+using FloatView = BasicFloatView<float>;
+using ConstFloatView = BasicFloatView<const float>;
+
 constexpr FloatView part(FloatView x, Slice s) { return x.subspan(s.offset, s.count); }
 constexpr ConstFloatView part(ConstFloatView x, Slice s) { return x.subspan(s.offset, s.count); }
 
-inline Bytes bytes_of(FloatView x) { return std::as_writable_bytes(x); }
-inline ConstBytes bytes_of(ConstFloatView x) { return std::as_bytes(x); }
+// --- Bytes, which is what messages are made of. Floats become bytes, and bytes floats, here and nowhere else.
 
-// The floats inside a message that was sent from float memory; transports keep the alignment.
-inline ConstFloatView floats_in(ConstBytes b) {
-  return {reinterpret_cast<const float*>(b.data()), b.size() / sizeof(float)};
+// False: the bytes only stand for some (phantom_space()). They have an address and a length, and nobody may look.
+inline bool has_content(ConstBytes b) {
+  // The upper half of the addresses is no program's on any 64-bit system: what has no content is there.
+  static_assert(sizeof(void*) == sizeof(std::int64_t));
+  return reinterpret_cast<std::intptr_t>(b.data()) >= 0;
 }
 
-// Copies equally long views; both may be empty.
+// What a transport carries in place of x; a Bug where x lies in a space that a transport cannot read.
+Bytes bytes_of(FloatView x);
+ConstBytes bytes_of(ConstFloatView x);
+
+// The floats inside a message that was sent from float memory; transports keep the alignment.
+ConstFloatView floats_in(ConstBytes b);
+
+// --- Copies of equally long views; both may be empty.
+
 template <class T>
 void copy(std::span<const T> from, std::span<T> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
 }
-inline void copy(ConstFloatView from, FloatView to) { copy<float>(from, to); }
+// Nothing happens where one of them has no content.
+inline void copy(ConstBytes from, Bytes to) {
+  if (has_content(from) && has_content(to)) copy<std::byte>(from, to);
+}
+// From any space to the same or the host's, or from the host's.
+void copy(ConstFloatView from, FloatView to);
 
 }  // namespace tacit

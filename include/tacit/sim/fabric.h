@@ -47,8 +47,8 @@ class SimFabric {
   // The rank has crashed, as the cluster file says; its later errors are ignored.
   bool crashed(int rank) const;
 
-  // Called by the trainer of a rank: sleeps for the duration of this step's gradient.
-  void spend_compute(int rank, std::int64_t step);
+  // Called by the trainer of a rank: sleeps for the duration of this step's gradient, or for a share of it.
+  void spend_compute(int rank, std::int64_t step, double share);
   // Its next gradient began that much earlier, so that much less of it is left.
   void grant_head_start(int rank, Seconds duration);
   // Around something that all ranks do together and that costs no virtual time: afterwards each rank is as far ahead

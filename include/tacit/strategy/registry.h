@@ -12,14 +12,6 @@
 
 namespace tacit {
 
-// What a strategy sends, as far as compressors care.
-enum class Sends {
-  kNotCompressed,  // it takes no compressor
-  kGradients,      // a mean of gradients at every step
-  kDifferences,    // a mean of how far weights have moved
-  kBothWays,       // updates to servers and back, whose errors both sides keep
-};
-
 struct StrategyInfo {
   std::string name;     // as in strategies.def
   std::string summary;  // one line
@@ -39,6 +31,9 @@ struct StrategyInfo {
   // Has weights of its own from start() on, which take the place of params(): other weights that a user writes into
   // the module later would be lost.
   bool keeps_weights = false;
+  // Gradients reach an optimiser by Worker::apply or new_optimizer: the strategy takes the options that change how they
+  // are applied (braking).
+  bool applies = true;
 };
 inline StrategyInfo with_own_weights(StrategyInfo info) {
   info.keeps_weights = true;
@@ -51,8 +46,11 @@ using StrategyRegistry = Registry<StrategyInfo>;
 std::string why_not(const StrategyInfo& strategy, const Compression& how);
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how);
 
-// `local:period=8`, for one rank of so many, with a compressor or none ("" or `topk:ratio=0.01,ef`). Throws
-// InvalidConfig.
+// Reads a strategy's own options and those that all strategies of its kind take, and builds one rank's.
+std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, OptionReader& options, int ranks);
+
+// `local:period=8`, for one rank of so many. Throws InvalidConfig, also where it does not take the run's compressor (""
+// or `topk:ratio=0.01,ef`), which its means have from the Worker.
 std::unique_ptr<Strategy> make_strategy(const StrategyRegistry& known, std::string_view spec, int ranks,
                                         std::string_view compress = "");
 

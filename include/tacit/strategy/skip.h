@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tacit/collectives/two_way_mean.h"
 #include "tacit/core/state.h"
+#include "tacit/strategy/mean.h"
 
 namespace tacit {
 

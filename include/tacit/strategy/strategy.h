@@ -2,6 +2,8 @@
 // An algorithm that keeps replicas together. One file in src/strategies/.
 #pragma once
 
+#include <string>
+
 #include "tacit/compress/compression.h"
 #include "tacit/strategy/worker.h"
 
@@ -15,8 +17,14 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // What it exchanges travels compressed. Called before start, where why_not() in registry.h has no objection.
-  virtual void compress(const Compression& how);
+  // Why its options do not go with the run's compressor; empty where they do. What options do not change is in why_not()
+  // of registry.h.
+  virtual std::string why_not(const Compression& how) const;
+
+  // How many pieces of equal size every global batch is cut into, for algorithms that choose what a rank computes. The
+  // loop then computes no gradient of its own, and step() asks for those it wants with Worker::gradient_of. 0: the
+  // loop's own batches.
+  virtual int pieces(int ranks) const;
 
   // Before the first gradient. Equal weights everywhere: rank 0's.
   virtual void start(Worker& w);
@@ -34,10 +42,10 @@ class Strategy {
   // Ends every exchange. Afterwards params() is model() and equal on every rank.
   virtual void finish(Worker& w);
 
-  // What a resumed run needs beside the parameters: residuals, clocks, phases, what is under way. Collective as well,
-  // between two steps; load() comes after start.
-  virtual void save(StateWriter&) const {}
-  virtual void load(StateReader&) {}
+  // What a resumed run needs beside the parameters and the inner optimiser's state: residuals, clocks, phases, what is
+  // under way. Collective as well, between two steps, and may wait; load() comes after start.
+  virtual void save(Worker& w, StateWriter& state);
+  virtual void load(Worker& w, StateReader& state);
 };
 
 }  // namespace tacit

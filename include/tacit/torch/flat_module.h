@@ -34,6 +34,10 @@ class FlatModule {
   std::span<const std::size_t> rows() const { return rows_; }
   // As the module names it.
   const std::string& name(std::size_t tensor) const { return trained_[tensor].name; }
+  // By which a LibTorch optimiser finds what it remembers of it.
+  std::string state_key(std::size_t tensor) const;
+  // Floats of this shape inside a flat tensor, whose memory they share and keep alive.
+  static ::torch::Tensor piece(const ::torch::Tensor& flat, Slice where, at::IntArrayRef sizes);
   // Float buffers such as batch-norm statistics, where they are now; integer buffers are not among them. One that no
   // longer fits is empty, and refused by bring_back(). The views hold until the module is changed.
   std::span<const FloatView> buffers();
@@ -51,6 +55,8 @@ class FlatModule {
   // Brings gradients back into the flat buffer that were taken out of it: zero_grad(set_to_none=true) drops
   // the views, and autograd then allocates new memory. Free where nothing was moved.
   void collect_gradients();
+  // As zero_grad(), and brings them back.
+  void clear_gradients();
 
  private:
   struct Named {

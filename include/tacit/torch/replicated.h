@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,7 @@ struct Account {
 
 // Keeps the replicas of a module together by a strategy. Works with any LibTorch optimiser that steps once per
 // gradient: it is the inner optimiser, and its learning rate is the strategy's. The momentum of an SGD goes where
-// `tacit train` has it (train/momentum_place.h): with ssgd and ef in front of the compressor, with compskip in
+// `tacit train` has it (docs/compression.md): with ssgd and ef in front of the compressor, with compskip in
 // Nesterov's form. docs/replicated.md has every method, and what each misuse says.
 //
 // Order     step(), or accumulate() any number of times and step(); exchange() and apply() are a step in two; finish()
@@ -49,6 +50,16 @@ class Replicated {
     // Runs between exchange and optimiser, when the module's gradients are those that the optimiser is about to apply:
     // the place to clip them. Refused by strategies that apply gradients on servers (ssd).
     std::function<void()> before_apply{};
+    // For strategies that ask: the number of steps of the run, and the learning rate of step t, counted from 0, as far as
+    // the loop's schedule is known. What it is now, the optimiser says.
+    std::int64_t total = 0;
+    std::function<double(std::int64_t t)> schedule{};
+    // For strategies that need a gradient at a second point: runs forward and backward again on the batch of this step,
+    // at the weights that the module then has, and returns the loss. Gradients are zero before it.
+    std::function<double()> gradient{};
+    // For strategies that choose what a rank computes: the same on one of the pieces of this step's global batch. A piece
+    // is the same samples on every rank that is asked for it.
+    std::function<double(std::int64_t piece)> gradient_of{};
     // Ranks may take different numbers of steps: the one that is done calls join(). Costs a round of messages per step.
     bool uneven = false;
     // The loop itself changes weights between steps, on purpose and alike on every rank, such as by clamping them. Not
@@ -70,6 +81,13 @@ class Replicated {
   // The same, where batches differ in size: this rank's gradient, a mean over so many samples, counts by them. For
   // strategies that average gradients at every step (ssgd), and on every rank or none.
   void step(std::int64_t samples);
+
+  // The same with all that the loop may say of its batch.
+  struct BatchFigures {
+    std::optional<std::int64_t> samples{};
+    std::optional<double> loss{};  // for strategies that look at it
+  };
+  void step(const BatchFigures& batch);
 
   // In place of step() after a micro-batch: keeps its gradient and clears it. The next step's gradient is the mean
   // over all of them, by samples where these are given, with what was computed since.

@@ -19,7 +19,7 @@ struct NamedSize {
 // resnet50, bert-large, gpt2-xl.
 std::span<const NamedSize> named_sizes();
 
-// What all ranks share, read-only. `vector`, a view of a Phantom, stands for all weights and all gradients.
+// What all ranks share, read-only. `vector`, which has no content (phantom_space()), stands for all weights and all gradients.
 struct CostJob {
   const StrategyRegistry& strategies;
   TrainOptions options;  // steps is the number of them; data, learning rate and optimiser do not count

@@ -70,6 +70,9 @@ class Sampler {
   // The indices for this rank's step of this epoch (0 <= step < steps_per_epoch()). The span lives until
   // the next call.
   std::span<const std::uint32_t> indices(std::int64_t epoch, std::int64_t step, int rank);
+  // One of so many equal pieces of the whole step's global batch, whoever asks; as many pieces as ranks are their
+  // indices. Throws InvalidConfig where they would not be equal.
+  std::span<const std::uint32_t> piece(std::int64_t epoch, std::int64_t step, std::int64_t piece, int pieces);
   // All samples in the order of this epoch, those that are left out at the end. Lives as long.
   std::span<const std::uint32_t> order(std::int64_t epoch);
 

@@ -2,10 +2,13 @@
 // What every Worker over a Process shares; who trains what, and how, is the derived class's.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "tacit/core/buffer.h"
 #include "tacit/strategy/strategy.h"
 #include "tacit/strategy/worker.h"
 #include "tacit/world/world.h"
@@ -23,11 +26,22 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
+  // These put the momentum of the inner optimiser where it belongs (docs/compression.md).
+  std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
+  std::unique_ptr<PushCodec> make_push_codec(int servers) final;
+
+  void gradient_at(ConstFloatView x) final;
+  void gradient_of(std::int64_t piece) final;
 
   // State that is not trained, such as a batch norm's statistics.
   virtual std::span<const FloatView> buffers() = 0;
 
   void set_t(std::int64_t t) { t_ = t; }
+  // What means compress with (`topk:ratio=0.01,ef`; empty: nothing), from whoever made the strategy, before it starts.
+  void set_compress(const std::string& spec);
+  // Strategy::pieces, from whoever made the strategy.
+  void set_pieces(int pieces) { pieces_ = pieces; }
+  int pieces() const { return pieces_; }
   // Whether an EvaluationPoint is in the training point's place.
   bool evaluating() const { return evaluating_since_.has_value(); }
   // How long there was one, so far.
@@ -41,12 +55,43 @@ class ReplicaWorker : public Worker {
 
  private:
   friend class EvaluationPoint;
+  // Puts the momentum of the inner SGD where the rule says, from what its user asked for, and returns the one that has to
+  // go in front of the compressor, or 0. Another optimiser keeps what it has.
+  virtual double place_momentum(const MomentumRule&) { return 0; }
+  // The run's compressor, with the momentum that belongs in front of it.
+  std::optional<Compression> with_momentum(Sends sends);
+
+  // gradient() and loss() become those, at params(), of this step's mini-batch or of a piece of its global batch. Throws
+  // InvalidConfig that says what to give where the loop has no way to do so; unless overridden, always.
+  virtual void compute_again(std::optional<std::int64_t> piece);
+
   Process& process_;
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
+  std::optional<Compression> compress_;
+  int pieces_ = 0;
   std::optional<Seconds> evaluating_since_;
   Seconds evaluated_{0};
   bool control_ = false;  // whether comm() is the control lane, which is counted apart
+};
+
+// The training point, params() and buffers(), as it was when this was made: there again when this is dropped.
+class TrainingPoint {
+ public:
+  explicit TrainingPoint(ReplicaWorker& worker);
+  ~TrainingPoint();
+  TrainingPoint(const TrainingPoint&) = delete;
+  TrainingPoint& operator=(const TrainingPoint&) = delete;
+
+ private:
+  ReplicaWorker& worker_;
+  Buffer params_;
+  struct Kept {
+    explicit Kept(FloatView x) : place(x) { values.assign(x); }
+    const ConstFloatView place;  // a buffer that was given other memory since then is left as it is
+    Buffer values;
+  };
+  std::vector<Kept> buffers_;
 };
 
 // The strategy's model() and averaged buffers in place of the training point, for as long as it lives. Its
@@ -60,14 +105,8 @@ class EvaluationPoint {
   EvaluationPoint& operator=(const EvaluationPoint&) = delete;
 
  private:
+  const TrainingPoint training_;
   ReplicaWorker& worker_;
-  std::vector<float> params_;  // the training point
-  struct Kept {
-    const float*
-        place;  // to compare with alone: a buffer that was given other memory since then is left as it is
-    std::vector<float> values;
-  };
-  std::vector<Kept> buffers_;
 };
 
 }  // namespace tacit

@@ -57,9 +57,6 @@ struct TrainJob {
 // Refuses a compressor that the strategy or the optimiser makes senseless. Throws InvalidConfig.
 void check_compression(const TrainOptions& options, const StrategyRegistry& strategies, int ranks);
 
-// The same with the momentum of --optimizer where it belongs (momentum_place.h): what a run does.
-TrainOptions with_momentum_in_place(const TrainOptions& options, const StrategyRegistry& strategies);
-
 // No run has more steps: what counts samples, milliseconds or bytes of one does not overflow.
 constexpr std::int64_t kMostSteps = 1'000'000'000'000;
 

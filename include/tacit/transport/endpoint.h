@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class Operation {
   virtual Arrival wait() = 0;
   // True once wait() would return or throw at once. Throws nothing itself.
   virtual bool ready_by(Deadline deadline) = 0;
+  // Whether it would now. Looks, and does nothing else.
+  virtual bool ready() = 0;
 };
 using Request = std::unique_ptr<Operation>;
 
@@ -83,6 +86,9 @@ class Endpoint {
   // Request is dropped the sender's buffer may be in use. peer may be kAnyRank.
   virtual Request iborrow(int peer, Tag tag) = 0;
 
+  // Returns once one of these is ready(). They are of this endpoint; the limits are not theirs, as for kAnyRank.
+  virtual void wait_any(std::span<Operation* const> any) = 0;
+
   // What this rank sends in exchanges of this lane (Tag::is_exchange) comes from one task at a time, which sends nothing
   // while it waits in one: so says a Comm of its user. Where ranks are threads, or processes over TCP, ranks whose waits
   // make a circle then end with Mismatch, which names it, instead of waiting for their time-out.
@@ -104,6 +110,8 @@ class Endpoint {
   // Neither failed nor done, as far as this rank knows.
   virtual bool here(int) const { return true; }
 };
+
+bool any_ready(std::span<Operation* const> any);
 
 // The ranks that are here, in their order, this rank among them. Throws PeerLost where it is itself lost to the others.
 std::vector<int> living(const Endpoint& endpoint);

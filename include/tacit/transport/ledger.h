@@ -25,6 +25,8 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
+// Counts kTrain, kBackground and kControl apart; what forks send is counted as kBackground.
+//
 // Threads  any; a sum taken during an exchange may miss its last message.
 class Ledger {
  public:
@@ -46,6 +48,11 @@ class Ledger {
   // Over all other ranks: what a rank sends to itself costs no network.
   Traffic sent(Tag::Lane lane) const { return total(sent_, lane); }
   Traffic received(Tag::Lane lane) const { return total(received_, lane); }
+  // What training has sent: all but the control lane.
+  Traffic training() const {
+    Traffic all = sent(Tag::Lane::kTrain);
+    return all += sent(Tag::Lane::kBackground);
+  }
 
  private:
   struct Cell {
@@ -64,13 +71,17 @@ class Ledger {
     }
   };
 
-  static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * Tag::kLanes; }
+  static constexpr auto kAccounts = static_cast<std::size_t>(Tag::Lane::kFirstFork);
+  static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * kAccounts; }
+  static std::size_t account(Tag::Lane lane) {
+    return static_cast<std::size_t>(lane < Tag::Lane::kFirstFork ? lane : Tag::Lane::kBackground);
+  }
   static std::size_t index(int peer, Tag::Lane lane) {
-    return static_cast<std::size_t>(peer) * Tag::kLanes + static_cast<std::size_t>(lane);
+    return static_cast<std::size_t>(peer) * kAccounts + account(lane);
   }
   Traffic total(const std::vector<Cell>& table, Tag::Lane lane) const {
     Traffic all;
-    for (std::size_t i = static_cast<std::size_t>(lane); i < table.size(); i += Tag::kLanes)
+    for (std::size_t i = account(lane); i < table.size(); i += kAccounts)
       if (i != index(own_, lane)) all += table[i].read();
     return all;
   }

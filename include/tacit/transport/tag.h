@@ -29,15 +29,22 @@ class Tag {
   // one another. The byte ledger counts each lane apart.
   enum class Lane : std::uint8_t {
     kTrain,       // the trainer and the agents of its strategy
-    kBackground,  // what Comm::start runs
+    kBackground,  // what Background::start runs
     kControl,     // evaluation and bookkeeping: not part of what an algorithm costs
+    kFirstFork,   // from here on: two for each Comm::fork, its own and that of its background
   };
-  static constexpr int kLanes = 3;
+  static constexpr int kForks = 126;
+  static constexpr int kLanes = static_cast<int>(Lane::kFirstFork) + 2 * kForks;
   static constexpr int kChannels = 11;
 
   constexpr Tag(Channel channel, Lane lane, std::uint32_t step, std::uint16_t part = 0)
       : bits_(std::uint64_t{static_cast<std::uint8_t>(channel)} << 56U |
               std::uint64_t{static_cast<std::uint8_t>(lane)} << 48U | std::uint64_t{step} << 16U | part) {}
+
+  // That of the n-th fork; its background has the next.
+  static constexpr Lane fork_lane(int n) {
+    return static_cast<Lane>(static_cast<int>(Lane::kFirstFork) + 2 * n);
+  }
 
   // What bits() gave; nothing for bits that no tag has.
   static constexpr std::optional<Tag> from_bits(std::uint64_t bits) {

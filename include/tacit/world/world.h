@@ -45,9 +45,10 @@ class Process {
   // the last to set it: there, a generator of the rank's own takes it, at::make_generator<at::CPUGeneratorImpl>(seed).
   std::uint64_t seed(std::uint64_t n) const { return rank_seed(n, rank()); }
 
-  // After each gradient, called by the trainer. In virtual time it advances the clock by the cost of one; elsewhere it
-  // throws Interrupted once World::interrupt was called, for ranks that wait for nobody.
-  virtual void spend_compute(std::int64_t) {}
+  // After each gradient, called by the trainer. In virtual time it advances the clock by the cost of one, or of this
+  // share of one; elsewhere it throws Interrupted once World::interrupt was called, for ranks that wait for nobody.
+  void spend_compute(std::int64_t step) { spend_compute(step, 1); }
+  virtual void spend_compute(std::int64_t /*step*/, double /*share*/) {}
   // Virtual time only: the next gradient began that much earlier, because an evaluation waited for an exchange that
   // this gradient would have hidden.
   virtual void grant_head_start(Seconds) {}

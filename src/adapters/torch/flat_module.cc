@@ -14,7 +14,9 @@ namespace {
 
 using ::torch::Tensor;
 
-FloatView view_of(const Tensor& t) { return {t.data_ptr<float>(), static_cast<std::size_t>(t.numel())}; }
+FloatView view_of(const Tensor& t) {
+  return std::span(t.data_ptr<float>(), static_cast<std::size_t>(t.numel()));
+}
 
 std::string text(at::IntArrayRef sizes) {
   std::ostringstream out;
@@ -42,13 +44,6 @@ constexpr const char* kMakeAnew =
 
 [[noreturn]] void refuse_change(const std::string& name, const std::string& what) {
   throw InvalidConfig("parameter '" + name + "' " + what + kMakeAnew);
-}
-
-// Tensors over the flat memory, not views of the flat tensor: Optimizer::zero_grad refuses gradients that are views. Each
-// keeps the memory alive.
-Tensor piece(const Tensor& flat, Slice where, at::IntArrayRef sizes) {
-  return ::torch::from_blob(
-      flat.data_ptr<float>() + where.offset, sizes, [flat](void*) {}, ::torch::kFloat32);
 }
 
 }  // namespace
@@ -93,6 +88,17 @@ FlatModule::FlatModule(::torch::nn::Module& module) : module_(module) {
     buffers_.push_back({entry.key(), entry.value()});
     float_buffer_.push_back(entry.value().is_floating_point());
   }
+}
+
+// Tensors over the flat memory, not views of the flat tensor: Optimizer::zero_grad refuses gradients that are views. Each
+// keeps the memory alive.
+Tensor FlatModule::piece(const Tensor& flat, Slice where, at::IntArrayRef sizes) {
+  return ::torch::from_blob(
+      flat.data_ptr<float>() + where.offset, sizes, [flat](void*) {}, ::torch::kFloat32);
+}
+
+std::string FlatModule::state_key(std::size_t tensor) const {
+  return c10::guts::to_string(trained_[tensor].tensor.unsafeGetTensorImpl());
 }
 
 std::span<const FloatView> FlatModule::buffers() {
@@ -159,6 +165,11 @@ bool FlatModule::bring_back() {
     moved = true;
   }
   return moved;
+}
+
+void FlatModule::clear_gradients() {
+  flat_gradient_.zero_();
+  for (std::size_t i = 0; i < trained_.size(); ++i) trained_[i].tensor.mutable_grad() = gradients_[i];
 }
 
 void FlatModule::collect_gradients() {

@@ -7,7 +7,9 @@
 #include <typeinfo>
 #include <vector>
 
+#include "adapters/torch/flat_optimizer.h"
 #include "adapters/torch/optimizer_name.h"
+#include "means/momentum_place.h"
 #include "tacit/core/error.h"
 
 namespace tacit::torch {
@@ -55,33 +57,48 @@ class LeftInside {
   std::vector<SgdSettings> users_;
 };
 
+// Exactly: what derives from it may step in another way.
+bool is_sgd(const optim::Optimizer& o) { return typeid(o) == typeid(optim::SGD); }
+
 }  // namespace
 
-InnerStep::InnerStep(optim::Optimizer& optimizer, Sends sends, const std::string& compress)
-    : optimizer_(optimizer), compress_(compress) {
-  // Exactly: what derives from it may step in another way.
-  const bool is_sgd = typeid(optimizer) == typeid(optim::SGD);
-  if (!is_sgd) refuse_two_momenta(compress, name_of(optimizer), std::nullopt);
-  if (dynamic_cast<optim::SGD*>(&optimizer) == nullptr) return;
-  const SgdSettings first = read(options_of(optimizer.param_groups().at(0)));
-  place_ = momentum_place(sends, compress, first);
+InnerStep::InnerStep(optim::Optimizer& optimizer, const std::string& compress) : optimizer_(optimizer) {
+  if (!is_sgd(optimizer)) return refuse_two_momenta(compress, name_of(optimizer), std::nullopt);
+  for (auto& group : optimizer.param_groups())
+    refuse_two_momenta(compress, name_of(optimizer), read(options_of(group)));
+}
+
+double InnerStep::place(const MomentumRule& rule) {
+  if (dynamic_cast<optim::SGD*>(&optimizer_) == nullptr) return 0;
+  const SgdSettings first = read(options_of(optimizer_.param_groups().at(0)));
+  place_ = rule(first);
   momentum_ = first.momentum;
-  compress_ = with_momentum(place_, compress, first);
-  for (auto& group : optimizer.param_groups()) {
+  for (auto& group : optimizer_.param_groups()) {
     const SgdSettings sgd = read(options_of(group));
-    if (is_sgd) refuse_two_momenta(compress, name_of(optimizer), sgd);
-    const MomentumPlace place = momentum_place(sends, compress, sgd);
-    if (place != place_ || with_momentum(place, compress, sgd) != compress_)
-      refuse(optimizer, std::max(place, place_),
+    const MomentumPlace place = rule(sgd);
+    if (place != place_ || (place == MomentumPlace::kInFront && sgd.momentum != momentum_))
+      refuse(optimizer_, std::max(place, place_),
              "its groups of parameters differ in it; give all of them the same");
     if (place_ == MomentumPlace::kInside) continue;
-    if (!is_sgd)
-      refuse(optimizer, place_,
+    if (!is_sgd(optimizer_))
+      refuse(optimizer_, place_,
              std::string("only torch::optim::SGD itself can be told so; use that, or ") +
                  (place_ == MomentumPlace::kInFront ? "write ef,momentum=0" : "give it nesterov(true)"));
     if (options_of(group).dampening() != 0)
-      refuse(optimizer, place_, "this one has a dampening, which is not known there; set it to 0");
+      refuse(optimizer_, place_, "this one has a dampening, which is not known there; set it to 0");
   }
+  return place_ == MomentumPlace::kInFront ? momentum_ : 0;
+}
+
+std::unique_ptr<Optimizer> InnerStep::flat() const {
+  if (place_ == MomentumPlace::kInside) return flat_optimizer(optimizer_);
+  const LeftInside settings(place_, optimizer_.param_groups());
+  return flat_optimizer(optimizer_);
+}
+
+bool InnerStep::has_momentum() const {
+  if (!is_sgd(optimizer_)) return false;
+  return left_inside(place_, read(options_of(optimizer_.param_groups().at(0)))).momentum != 0;
 }
 
 void InnerStep::operator()() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A LibTorch optimiser's step with its momentum where it belongs (train/momentum_place.h).
+// A LibTorch optimiser's step with its momentum where it belongs (means/momentum_place.h).
 #pragma once
 
 #include <torch/optim/optimizer.h>
 
+#include <memory>
 #include <string>
 
-#include "tacit/train/momentum_place.h"
+#include "tacit/strategy/optimizer.h"
 
 namespace tacit::torch {
 
@@ -17,10 +18,14 @@ namespace tacit::torch {
 //           with a dampening, with groups of parameters that differ in it, with a later change, or of a derived class.
 class InnerStep {
  public:
-  InnerStep(::torch::optim::Optimizer& optimizer, Sends sends, const std::string& compress);
+  InnerStep(::torch::optim::Optimizer& optimizer, const std::string& compress);
 
-  // The compressor, with the momentum that went there.
-  const std::string& compress() const { return compress_; }
+  // Puts its momentum where the rule says, before the first step; returns that which goes in front of the compressor.
+  double place(const MomentumRule& rule);
+  // What is left to the optimiser, on flat arrays.
+  std::unique_ptr<Optimizer> flat() const;
+  // Whether a momentum is left to the optimiser; only SGD is asked.
+  bool has_momentum() const;
   // Steps with what is left to the optimiser. Before and after, its settings are those of its user.
   void operator()();
 
@@ -28,7 +33,6 @@ class InnerStep {
   ::torch::optim::Optimizer& optimizer_;
   MomentumPlace place_ = MomentumPlace::kInside;
   double momentum_ = 0;  // where it went in front
-  std::string compress_;
 };
 
 }  // namespace tacit::torch

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "adapters/torch/micro_batches.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -26,13 +25,12 @@ void MicroBatches::take(FloatView gradient, Samples samples) {
 
 void MicroBatches::add(FloatView gradient, Samples samples) {
   take(gradient, samples);
-  std::fill(gradient.begin(), gradient.end(), 0.0F);
+  kernels::fill(0, gradient);
 }
 
 MicroBatches::Samples MicroBatches::close(FloatView gradient, Samples samples) {
   if (batches_ == 0) return samples;
-  const auto zero = [](float g) { return g == 0; };
-  if (samples || weighed_ || !std::all_of(gradient.begin(), gradient.end(), zero)) take(gradient, samples);
+  if (samples || weighed_ || kernels::max_abs(gradient) != 0) take(gradient, samples);
   copy(sum_, gradient);
   if (weight_ > 0) kernels::scale(1 / static_cast<float>(weight_), gradient);
   batches_ = 0;

@@ -13,6 +13,7 @@
 #include "adapters/torch/model_cards.h"
 #include "adapters/torch/nets.h"
 #include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
 #include "tacit/core/mutex.h"
 #include "tacit/torch/flat_module.h"
 
@@ -33,7 +34,7 @@ class TorchModel final : public Model {
 
   double compute_gradient(const Batch& batch) override {
     net_->train();
-    std::fill(flat_.gradient().begin(), flat_.gradient().end(), 0.0F);
+    kernels::fill(0, flat_.gradient());
     const Tensor loss = ::torch::nn::functional::cross_entropy(net_->forward(images(batch)), labels(batch));
     loss.backward();
     return loss.item<double>();

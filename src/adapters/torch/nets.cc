@@ -60,9 +60,9 @@ class NormLayer final : public nn::Module {
 };
 
 // He et al. 2016, figure 2, with option A shortcuts: subsample and pad with zero channels, no weights.
-class Block final : public nn::Module {
+class Residual final : public nn::Module {
  public:
-  Block(int in, int out, int stride, Norm norm)
+  Residual(int in, int out, int stride, Norm norm)
       : stride_(stride),
         grow_(out - in),
         conv1_(register_module("conv1", conv3x3(in, out, stride))),
@@ -102,7 +102,7 @@ class ResNet final : public Net {
       for (int i = 0; i < blocks; ++i) {
         const int stride = i == 0 && out > 16 ? 2 : 1;
         blocks_.push_back(register_module("block" + std::to_string(blocks_.size()),
-                                          std::make_shared<Block>(in, out, stride, norm)));
+                                          std::make_shared<Residual>(in, out, stride, norm)));
         in = out;
       }
     }
@@ -117,7 +117,7 @@ class ResNet final : public Net {
  private:
   nn::Conv2d stem_;
   std::shared_ptr<NormLayer> norm_;
-  std::vector<std::shared_ptr<Block>> blocks_;
+  std::vector<std::shared_ptr<Residual>> blocks_;
   nn::Linear linear_;
 };
 

@@ -36,7 +36,7 @@ std::uint64_t hash_of(ConstFloatView x) { return hash_bytes(bytes_of(x)); }
 
 // 0 where there is none.
 std::uint64_t gradient_hash(ConstFloatView g) {
-  const bool zero = std::all_of(g.begin(), g.end(), [](float x) { return x == 0; });
+  const bool zero = kernels::max_abs(g) == 0;
   return zero ? 0 : std::max<std::uint64_t>(1, hash_of(g));
 }
 
@@ -52,14 +52,13 @@ Replica::Replica(Process& process, const Given& given)
       optimizer_(checked(given.optimizer, given.module)),
       optimized_(parameters_of(given.optimizer)),
       flat_(given.module),
-      inner_(given.optimizer, info_.sends, options_.compress),
+      inner_(given.optimizer, options_.compress),
       times_(process),
-      worker_(process, options_.seed,
-              {flat_, given.optimizer, inner_, times_, given.strategy, options_.before_apply}),
+      worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
       bytes_before_(bytes_sent()),
       start_(now()),
-      strategy_(make_strategy(known_, given.strategy, process.size(), inner_.compress())) {
+      strategy_(make_strategy(known_, given.strategy, process.size(), options_.compress)) {
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
            "does not work with it, which keeps weights of its own; use another strategy");
@@ -68,16 +67,20 @@ Replica::Replica(Process& process, const Given& given)
         "Options::weights_may_change does not work with Options::uneven: a rank that has no more batches "
         "would not "
         "change its weights as the others do; leave one of them out");
+  worker_.set_pieces(strategy_->pieces(process.size()));
   agree(process.control(), settings_of(module_, optimizer_, strategy_text_, options_));
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
+  worker_.set_compress(options_.compress);
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
-  if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") && !process.comm().survives())
-    std::cerr << "tacit: warning: " + info_.name +
-                     " can go on without ranks that are lost, but this world ends with the first one: open it "
-                     "with tacit::world_for(\"" +
-                     strategy_text_ + "\")\n";
+  if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") &&
+      !process.comm().survives())
+    std::cerr
+        << "tacit: warning: " + info_.name +
+               " can go on without ranks that are lost, but this world ends with the first one: open it "
+               "with tacit::world_for(\"" +
+               strategy_text_ + "\")\n";
 }
 
 void Replica::refuse(const std::string& call, const std::string& why) const {
@@ -157,7 +160,7 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
   flat_.collect_gradients();
   samples = batches_.close(flat_.gradient(), samples);
   const bool first = worker_.t() == 0 && process_.size() > 1;
-  process_.spend_compute(worker_.t());
+  if (worker_.pieces() == 0) process_.spend_compute(worker_.t());
   const TimeAccount::Exchange exchanging(times_);
   if (samples || options_.uneven || first) {
     const RollCall all = call_roll(word(samples));
@@ -174,7 +177,7 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
 void Replica::weigh(Samples samples, const RollCall& all) {
   if (!samples) return;
   const FloatView g = flat_.gradient();
-  if (*samples == 0) return std::fill(g.begin(), g.end(), 0.0F);
+  if (*samples == 0) return kernels::fill(0, g);
   const double share = static_cast<double>(*samples) / static_cast<double>(all.samples());
   kernels::scale(static_cast<float>(share * all.active()), g);
 }
@@ -185,7 +188,8 @@ void Replica::end_step() {
   sample_.take(flat_.params(), worker_.t());
 }
 
-void Replica::step(Samples samples) {
+void Replica::step(Samples samples, std::optional<double> loss) {
+  worker_.set_loss(loss);
   exchange_gradients("step()", samples);
   end_step();
 }
@@ -198,6 +202,7 @@ void Replica::accumulate(Samples samples) {
 }
 
 void Replica::exchange(Samples samples) {
+  worker_.set_loss({});
   if (!info_.applies_last)
     refuse(kExchange,
            "cannot come apart from apply(), because its step does not end with the optimiser; use "
@@ -310,10 +315,7 @@ std::string Replica::advice() {
   return tacit::advice(run, known_, AdviceWords::kLibrary);
 }
 
-std::uint64_t Replica::bytes_sent() const {
-  const Ledger& ledger = process_.comm().ledger();
-  return ledger.sent(Tag::Lane::kTrain).wire() + ledger.sent(Tag::Lane::kBackground).wire();
-}
+std::uint64_t Replica::bytes_sent() const { return process_.comm().ledger().training().wire(); }
 
 void Replica::finish() {
   require_training("finish()");

@@ -28,7 +28,7 @@ class Replica {
   };
   Replica(Process& process, const Given& given);
 
-  void step(Samples samples);
+  void step(Samples samples, std::optional<double> loss = {});
   void accumulate(Samples samples);
   void exchange(Samples samples);
   void apply();

@@ -67,6 +67,12 @@ void Replicated::step() {
 void Replicated::step(std::int64_t samples) {
   impl_->run([&](Replica& r) { r.step(checked("step()", samples)); });
 }
+void Replicated::step(const BatchFigures& batch) {
+  impl_->run([&](Replica& r) {
+    if (batch.samples) checked("step()", *batch.samples);
+    r.step(batch.samples, batch.loss);
+  });
+}
 void Replicated::accumulate() {
   impl_->run([](Replica& r) { r.accumulate({}); });
 }

@@ -3,29 +3,68 @@
 
 #include <algorithm>
 
-#include "adapters/torch/flat_optimizer.h"
+#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 
 namespace tacit::torch {
 
-void TorchWorker::apply(ConstFloatView g) {
-  if (g.data() != gradient().data()) copy(g, gradient());
+float TorchWorker::lr(std::int64_t t) const {
+  if (t != this->t() && parts_.options.schedule) return static_cast<float>(parts_.options.schedule(t));
+  return static_cast<float>(parts_.optimizer.param_groups().at(0).options().get_lr());
+}
+
+void TorchWorker::apply(ConstFloatView g, FloatView x) {
+  if (!gradient().is(g)) copy(g, gradient());
   const TimeAccount::Computation computing(parts_.times);
-  if (!put_off_) apply_gradient();
+  const bool elsewhere = !params().is(x);
+  if (put_off_) {
+    TACIT_CHECK(!elsewhere,
+                "a strategy whose step ends with apply() was to move another point than params()");
+    return;
+  }
+  if (!elsewhere) return apply_gradient();
+  // The optimiser steps in the module: x takes the place of its parameters meanwhile.
+  Buffer kept;
+  kept.assign(params());
+  copy(x, params());
+  apply_gradient();
+  copy(params(), x);
+  kept.give(params());
+}
+
+void TorchWorker::compute_again(std::optional<std::int64_t> piece) {
+  const Replicated::Options& o = parts_.options;
+  if (piece ? !o.gradient_of : !o.gradient)
+    throw InvalidConfig(
+        piece
+            ? parts_.strategy +
+                  " chooses the pieces of data that a rank computes on, which the loop must do for it: set "
+                  "Options::gradient_of to a function that runs forward and backward on that piece of the "
+                  "step's "
+                  "global batch and returns the loss"
+            : parts_.strategy +
+                  " needs the gradient of a batch at a second point, which the loop must compute for it: set "
+                  "Options::gradient to a function that runs forward and backward again on the batch of this "
+                  "step and "
+                  "returns the loss");
+  const TimeAccount::Computation computing(parts_.times);
+  parts_.flat.clear_gradients();
+  loss_ = piece ? o.gradient_of(*piece) : o.gradient();
+  parts_.flat.collect_gradients();
 }
 
 void TorchWorker::apply_gradient() {
-  if (parts_.before_apply) parts_.before_apply();
+  if (parts_.options.before_apply) parts_.options.before_apply();
   parts_.inner();
 }
 
 std::unique_ptr<Optimizer> TorchWorker::new_optimizer() const {
-  if (parts_.before_apply)
+  if (parts_.options.before_apply)
     throw InvalidConfig(
         "before_apply cannot run with " + parts_.strategy +
         ", which applies gradients on its servers and not here; leave it out, or use a strategy "
         "without servers");
-  return flat_optimizer(parts_.optimizer);
+  return parts_.inner.flat();
 }
 
 std::vector<double> TorchWorker::rates() const {

@@ -4,13 +4,18 @@
 
 #include <torch/optim/optimizer.h>
 
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "adapters/torch/flat_state.h"
 #include "adapters/torch/inner_step.h"
 #include "tacit/torch/flat_module.h"
+#include "tacit/torch/replicated.h"
 #include "tacit/train/replica_worker.h"
 #include "tacit/train/time_account.h"
 
@@ -24,22 +29,32 @@ class TorchWorker final : public ReplicaWorker {
     ::torch::optim::Optimizer& optimizer;
     InnerStep& inner;
     TimeAccount& times;
-    std::string strategy;                // as its user wrote it
-    std::function<void()> before_apply;  // may be empty
+    std::string strategy;  // as its user wrote it
+    const Replicated::Options& options;
   };
-  TorchWorker(Process& process, std::uint64_t seed, Parts parts)
-      : ReplicaWorker(process, seed), parts_(std::move(parts)) {}
+  TorchWorker(Process& process, Parts parts)
+      : ReplicaWorker(process, parts.options.seed),
+        parts_(std::move(parts)),
+        state_(parts_.flat, parts_.optimizer, parts_.inner) {}
 
-  float lr() const override {
-    return static_cast<float>(parts_.optimizer.param_groups().at(0).options().get_lr());
-  }
+  std::int64_t total() const override { return parts_.options.total; }
+  using Worker::lr;
+  float lr(std::int64_t t) const override;
   FloatView params() override { return parts_.flat.params(); }
   FloatView gradient() override { return parts_.flat.gradient(); }
-  void apply(ConstFloatView g) override;
+  double loss() const override { return loss_; }
+  using Worker::apply;
+  void apply(ConstFloatView g, FloatView x) override;
+  OptimizerState& optimizer() override { return state_; }
   std::unique_ptr<Optimizer> new_optimizer() const override;
   std::span<const Slice> tensors() const override { return parts_.flat.tensors(); }
   std::span<const std::size_t> rows() const override { return parts_.flat.rows(); }
   std::span<const FloatView> buffers() override { return parts_.flat.buffers(); }
+
+  // What the loop says of the mini-batch whose gradient is there.
+  void set_loss(std::optional<double> loss) {
+    loss_ = loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  }
 
   // From now on apply() leaves its gradient in gradient() and does no more.
   void put_off(bool whether) { put_off_ = whether; }
@@ -51,7 +66,12 @@ class TorchWorker final : public ReplicaWorker {
   void set_rates(const std::vector<double>& rates);
 
  private:
+  void compute_again(std::optional<std::int64_t> piece) override;
+  double place_momentum(const MomentumRule& rule) override { return parts_.inner.place(rule); }
+
   const Parts parts_;
+  FlatState state_;
+  double loss_ = std::numeric_limits<double>::quiet_NaN();
   bool put_off_ = false;
 };
 

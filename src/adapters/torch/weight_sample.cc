@@ -35,14 +35,14 @@ void WeightSample::each(const Visit& visit) const {
 void WeightSample::take(ConstFloatView params, std::int64_t t) {
   t_ = static_cast<std::uint64_t>(t);
   values_.clear();
-  each([&](std::size_t, std::size_t where) { values_.push_back(params[where]); });
+  each([&, from = params.host()](std::size_t, std::size_t where) { values_.push_back(from[where]); });
 }
 
 std::optional<std::size_t> WeightSample::changed(ConstFloatView params) const {
   std::optional<std::size_t> found;
   std::size_t k = 0;
-  each([&](std::size_t tensor, std::size_t where) {
-    if (!found && !same(values_[k], params[where])) found = tensor;
+  each([&, now = params.host()](std::size_t tensor, std::size_t where) {
+    if (!found && !same(values_[k], now[where])) found = tensor;
     ++k;
   });
   return found;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/background.h"
+#include "collectives/exchange_queue.h"
 #include "tacit/collectives/endpoint_comm.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
@@ -27,7 +27,7 @@ class NativeLanes {
   MPI_Comm operator[](Tag::Lane lane) const { return comms_[static_cast<std::size_t>(lane)]; }
 
  private:
-  std::array<MPI_Comm, Tag::kLanes> comms_{};
+  std::array<MPI_Comm, static_cast<std::size_t>(Tag::Lane::kFirstFork)> comms_{};  // forks use messages
 };
 
 std::shared_ptr<const NativeLanes> make_native_lanes() { return std::make_shared<const NativeLanes>(); }
@@ -63,7 +63,8 @@ class NativeComm final : public Comm {
   void sum(FloatView x) override {
     if (!fits(x.size())) return messages_->sum(x);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallreduce(MPI_IN_PLACE, x.data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, comm_, &request);
+    MPI_Iallreduce(MPI_IN_PLACE, x.host().data(), static_cast<int>(x.size()), MPI_FLOAT, MPI_SUM, comm_,
+                   &request);
     finish(request, Channel::kAllReduce);
   }
   void mean(FloatView x) override {
@@ -77,18 +78,19 @@ class NativeComm final : public Comm {
     if (!fits(x.size())) return messages_->reduce_scatter(x);
     const Cut cut(*this, x.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ireduce_scatter(MPI_IN_PLACE, x.data(), cut.counts.data(), MPI_FLOAT, MPI_SUM, comm_, &request);
+    MPI_Ireduce_scatter(MPI_IN_PLACE, x.host().data(), cut.counts.data(), MPI_FLOAT, MPI_SUM, comm_,
+                        &request);
     finish(request, Channel::kReduceScatter);
     // MPI leaves the own part at the front.
     const Slice own = own_slice(x.size(), rank());
-    if (own.count > 0) std::memmove(&x[own.offset], x.data(), own.count * sizeof(float));
+    if (own.count > 0) std::memmove(&x.host()[own.offset], x.host().data(), own.count * sizeof(float));
   }
   void all_gather(FloatView x) override {
     if (!fits(x.size())) return messages_->all_gather(x);
     const Cut cut(*this, x.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, x.data(), cut.counts.data(), cut.offsets.data(), MPI_FLOAT,
-                    comm_, &request);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, x.host().data(), cut.counts.data(), cut.offsets.data(),
+                    MPI_FLOAT, comm_, &request);
     finish(request, Channel::kAllGather);
   }
   void broadcast(Bytes x, int root) override {
@@ -108,26 +110,22 @@ class NativeComm final : public Comm {
   void all_to_all(std::span<const ConstBytes> out, const Take& take) override {
     messages_->all_to_all(out, take);
   }
-  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out,
-                   const Take& take) override {
-    messages_->some_to_all(speakers, out, take);
+  void some_to_all(const std::vector<bool>& speakers, std::span<const ConstBytes> out, const Take& take,
+                   Deadline deadline) override {
+    messages_->some_to_all(speakers, out, take, deadline);
+  }
+  std::vector<bool> swap(std::span<const Swap> with, Deadline deadline) override {
+    return messages_->swap(with, deadline);
   }
   void exchange(int peer, ConstBytes out, Bytes in) override { messages_->exchange(peer, out, in); }
-  std::unique_ptr<Agent> serve(std::uint32_t service, Handler handler) override {
-    return messages_->serve(service, std::move(handler));
-  }
-  void post_all(std::uint32_t service, std::span<const Addressed> posts) override {
-    messages_->post_all(service, posts);
-  }
-  void call_all(std::uint32_t service, std::span<const Addressed> calls) override {
-    messages_->call_all(service, calls);
-  }
+  std::unique_ptr<Service> serve(Handler handler) override { return messages_->serve(std::move(handler)); }
+  std::unique_ptr<Comm> fork(const std::string& name) override { return messages_->fork(name); }
 
-  std::unique_ptr<Pending> start(std::function<void(Comm&)> fn) override {
+  std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
     if (!background_) {
-      TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has a background");
+      TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm and its forks have a background");
       behind_ = make_native_comm(lanes_, endpoint_, tasks_, Tag::Lane::kBackground, limits_);
-      background_ = std::make_unique<Background>(tasks_, endpoint_, *behind_);
+      background_ = std::make_unique<ExchangeQueue>(tasks_, endpoint_, "exchange", *behind_);
     }
     return background_->start(std::move(fn));
   }
@@ -184,9 +182,9 @@ class NativeComm final : public Comm {
   const Tag::Lane lane_;
   const WaitLimits limits_;
   const std::unique_ptr<Comm> messages_;
-  std::uint32_t count_ = 0;                 // collectives so far
-  std::unique_ptr<Comm> behind_;            // used by the background task alone
-  std::unique_ptr<Background> background_;  // last: it ends before what it uses
+  std::uint32_t count_ = 0;                    // collectives so far
+  std::unique_ptr<Comm> behind_;               // used by the background task alone
+  std::unique_ptr<ExchangeQueue> background_;  // last: it ends before what it uses
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace tacit {
 class NativeLanes;
 std::shared_ptr<const NativeLanes> make_native_lanes();
 
-// sum, mean, reduce_scatter, all_gather, broadcast and barrier by MPI; exchange, calls and posts by messages over the
+// sum, mean, reduce_scatter, all_gather, broadcast and barrier by MPI; swaps, calls, posts and forks by messages over the
 // endpoint, which is one of open_mpi's. The ledger does not see what MPI sends. Like make_endpoint_comm in all else.
 //
 // Bits    MPI decides the order of additions: equal on every rank, not equal to other worlds.

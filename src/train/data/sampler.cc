@@ -70,6 +70,21 @@ std::span<const std::uint32_t> Sampler::indices(std::int64_t epoch, std::int64_t
   return order(epoch).subspan(piece * batch_, batch_);
 }
 
+std::span<const std::uint32_t> Sampler::piece(std::int64_t epoch, std::int64_t step, std::int64_t piece,
+                                              int pieces) {
+  TACIT_CHECK(step >= 0 && step < steps_, "no such step in an epoch");
+  TACIT_CHECK(piece >= 0 && piece < pieces, "no such piece");
+  const std::size_t all = batch_ * static_cast<std::size_t>(ranks_);
+  if (all % static_cast<std::size_t>(pieces) != 0)
+    throw InvalidConfig("the strategy cuts a global batch of " + std::to_string(all) + " samples, " +
+                        std::to_string(batch_) + " per worker, into " + std::to_string(pieces) +
+                        " equal pieces, which does not go; use a batch of " + std::to_string(pieces) +
+                        " per worker, or a multiple of that");
+  const std::size_t each = all / static_cast<std::size_t>(pieces);
+  return order(epoch).subspan(static_cast<std::size_t>(step) * all + static_cast<std::size_t>(piece) * each,
+                              each);
+}
+
 std::span<const std::uint32_t> Sampler::order(std::int64_t epoch) {
   TACIT_CHECK(epoch >= 0, "epochs count from 0");
   if (epoch != epoch_) {

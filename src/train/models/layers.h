@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tacit/core/kernels.h"
@@ -27,33 +28,35 @@ class Dense {
   std::size_t end() const { return offset_ + inputs_ * outputs_ + outputs_; }
 
   // Uniform in +-1/sqrt(inputs), LibTorch's choice.
-  void init(FloatView params, Rng& rng) const {
+  void init(std::span<float> params, Rng& rng) const {
     const float bound = 1.0F / std::sqrt(static_cast<float>(inputs_));
-    for (float& w : part(params, {offset_, end() - offset_})) w = (2.0F * rng.uniform() - 1.0F) * bound;
+    for (float& w : params.subspan(offset_, end() - offset_)) w = (2.0F * rng.uniform() - 1.0F) * bound;
   }
 
-  void forward(ConstFloatView params, ConstFloatView x, FloatView y) const {
-    const ConstFloatView b = part(params, bias());
+  void forward(std::span<const float> params, std::span<const float> x, std::span<float> y) const {
+    const std::span<const float> b = params.subspan(bias().offset, outputs_);
     for (std::size_t o = 0; o < outputs_; ++o)
       y[o] = static_cast<float>(kernels::dot(row(params, o), x)) + b[o];
   }
 
   // Adds the gradient of one sample: dy is the loss's derivative by y.
-  void backward(ConstFloatView x, ConstFloatView dy, FloatView gradient) const {
-    kernels::add(dy, part(gradient, bias()));
+  void backward(std::span<const float> x, std::span<const float> dy, std::span<float> gradient) const {
+    kernels::add(dy, part(FloatView(gradient), bias()));
     for (std::size_t o = 0; o < outputs_; ++o)
-      if (dy[o] != 0) kernels::axpy(dy[o], x, part(gradient, row_slice(o)));
+      if (dy[o] != 0) kernels::axpy(dy[o], x, part(FloatView(gradient), row_slice(o)));
   }
 
   // dx <- W^T dy.
-  void backward_input(ConstFloatView params, ConstFloatView dy, FloatView dx) const {
+  void backward_input(std::span<const float> params, std::span<const float> dy, std::span<float> dx) const {
     std::fill(dx.begin(), dx.end(), 0.0F);
     for (std::size_t o = 0; o < outputs_; ++o) kernels::axpy(dy[o], row(params, o), dx);
   }
 
  private:
   Slice row_slice(std::size_t o) const { return {offset_ + o * inputs_, inputs_}; }
-  ConstFloatView row(ConstFloatView params, std::size_t o) const { return part(params, row_slice(o)); }
+  ConstFloatView row(std::span<const float> params, std::size_t o) const {
+    return part(ConstFloatView(params), row_slice(o));
+  }
 
   std::size_t offset_;
   std::size_t inputs_;
@@ -61,7 +64,7 @@ class Dense {
 };
 
 // Replaces scores by probabilities and returns the loss -log p[label].
-inline double softmax(FloatView scores, std::int64_t label) {
+inline double softmax(std::span<float> scores, std::int64_t label) {
   const float top = *std::max_element(scores.begin(), scores.end());
   const double own = static_cast<double>(scores[static_cast<std::size_t>(label)]) - static_cast<double>(top);
   double total = 0;
@@ -74,15 +77,15 @@ inline double softmax(FloatView scores, std::int64_t label) {
 }
 
 // Adds one sample's scores to the tally; scores become probabilities.
-inline void tally(FloatView scores, std::int64_t label, Score& score) {
+inline void tally(std::span<float> scores, std::int64_t label, Score& score) {
   const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
   score.correct += best == label ? 1 : 0;
   score.loss += softmax(scores, label);
   score.samples += 1;
 }
 
-inline ConstFloatView sample(const Batch& batch, std::size_t i) {
-  return ConstFloatView(batch.images).subspan(i * batch.shape.size(), batch.shape.size());
+inline std::span<const float> sample(const Batch& batch, std::size_t i) {
+  return std::span<const float>(batch.images).subspan(i * batch.shape.size(), batch.shape.size());
 }
 
 // A model that scores classes: the loop over a batch, for layers that handle one sample. Memory of weights, gradient
@@ -118,9 +121,9 @@ class SoftmaxModel : public Model {
   SoftmaxModel(std::size_t parameters, std::size_t classes)
       : params_(parameters), gradient_(parameters), scores_(classes) {}
 
-  virtual void forward(ConstFloatView x) = 0;  // fills scores_
+  virtual void forward(std::span<const float> x) = 0;  // fills scores_
   virtual void backward(
-      ConstFloatView x) = 0;  // adds to gradient_; scores_ hold d loss / d scores of forward(x)
+      std::span<const float> x) = 0;  // adds to gradient_; scores_ hold d loss / d scores of forward(x)
 
   std::vector<float> params_;  // zero at first
   std::vector<float> gradient_;

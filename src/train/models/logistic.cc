@@ -24,8 +24,8 @@ class Logistic final : public SoftmaxModel {
         tensors_{layer.weights(), layer.bias()},
         rows_{layer.outputs(), layer.outputs()} {}
 
-  void forward(ConstFloatView x) override { layer_.forward(params_, x, scores_); }
-  void backward(ConstFloatView x) override { layer_.backward(x, scores_, gradient_); }
+  void forward(std::span<const float> x) override { layer_.forward(params_, x, scores_); }
+  void backward(std::span<const float> x) override { layer_.backward(x, scores_, gradient_); }
 
   const Dense layer_;
   const std::array<Slice, 2> tensors_;

@@ -33,12 +33,12 @@ class Mlp final : public SoftmaxModel {
         hidden_(first.outputs()),
         d_hidden_(first.outputs()) {}
 
-  void forward(ConstFloatView x) override {
+  void forward(std::span<const float> x) override {
     first_.forward(params_, x, hidden_);
     for (float& h : hidden_) h = std::max(h, 0.0F);
     second_.forward(params_, hidden_, scores_);
   }
-  void backward(ConstFloatView x) override {
+  void backward(std::span<const float> x) override {
     second_.backward(hidden_, scores_, gradient_);
     second_.backward_input(params_, scores_, d_hidden_);
     for (std::size_t u = 0; u < hidden_.size(); ++u)

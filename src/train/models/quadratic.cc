@@ -34,7 +34,7 @@ class Quadratic final : public Model {
   double compute_gradient(const Batch& batch) override {
     std::fill(gradient_.begin(), gradient_.end(), 0.0F);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      const ConstFloatView c = sample(batch, i);
+      const std::span<const float> c = sample(batch, i);
       for (std::size_t j = 0; j < c.size(); ++j) gradient_[j] += curvature_[j] * (params_[j] - c[j]);
     }
     kernels::scale(1.0F / static_cast<float>(batch.size()), gradient_);
@@ -44,7 +44,7 @@ class Quadratic final : public Model {
   Score evaluate(const Batch& batch) override {
     Score score{0, 0, static_cast<std::int64_t>(batch.size())};
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      const ConstFloatView c = sample(batch, i);
+      const std::span<const float> c = sample(batch, i);
       for (std::size_t j = 0; j < c.size(); ++j) {
         const double d = static_cast<double>(params_[j]) - static_cast<double>(c[j]);
         score.loss += 0.5 * static_cast<double>(curvature_[j]) * d * d;

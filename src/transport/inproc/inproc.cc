@@ -72,6 +72,9 @@ class InprocFabric::Hub {
     return box(what.rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{},
                                           deadline);
   }
+  void wait_any(int rank, std::span<Operation* const> any) {
+    box(rank).gate.wait_until([&] { return any_ready(any); }, patience_, kNever);
+  }
 
  private:
   void wake_all() {
@@ -119,6 +122,7 @@ class ParcelOperation final : public Operation {
     return {peer_, parcel_->tag, parcel_->data};
   }
   bool ready_by(Deadline deadline) override { return hub_.ready_by(what(), parcel_->released, deadline); }
+  bool ready() override { return parcel_->released.load() || hub_.roster().hopeless(what()); }
 
  private:
   MessageWait what() const { return {parcel_->from, peer_, parcel_->tag}; }
@@ -182,6 +186,7 @@ class ReceiveOperation final : public Operation {
                          loan_ ? loan_->data : ConstBytes(static_cast<const std::byte*>(nullptr), length_));
   }
   bool ready_by(Deadline deadline) override { return hub_.ready_by(what(), arrived_, deadline); }
+  bool ready() override { return arrived_.load() || hub_.roster().hopeless(what()); }
 
  private:
   MessageWait what() const { return {rank_, want_.peer, want_.tag}; }
@@ -258,6 +263,7 @@ class InprocEndpoint final : public Endpoint {
 
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override { hub_.wait_any(rank_, any); }
 
  private:
   Request receive(const Want& want) {

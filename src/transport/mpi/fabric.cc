@@ -63,6 +63,7 @@ class MpiFabric::ShipmentOperation final : public Operation {
   bool ready_by(Deadline deadline) override {
     return fabric_.ready_by(shipment_->peer, shipment_->tag, shipment_->done, deadline);
   }
+  bool ready() override { return fabric_.ready(shipment_->peer, shipment_->tag, shipment_->done); }
 
  private:
   MpiFabric& fabric_;
@@ -181,8 +182,11 @@ void MpiFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
 }
 
 bool MpiFabric::ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) {
-  const MessageWait wait{rank_, peer, tag};
-  return poll_until([&] { return done.load() || roster_.hopeless(wait); }, deadline);
+  return poll_until([&] { return ready(peer, tag, done); }, deadline);
+}
+
+void MpiFabric::wait_any(std::span<Operation* const> any) {
+  poll_until([&] { return any_ready(any); }, kNever);
 }
 
 // The memory in which a message lands is about to be gone. Nobody looks meanwhile; MPI lets go of what it has not begun

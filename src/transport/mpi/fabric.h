@@ -49,6 +49,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override;
 
   // See abandon_mpi.
   void abandon(const std::exception_ptr& error);
@@ -66,6 +67,9 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   // Waiter
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
   bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, Tag tag, const std::atomic<bool>& done) const override {
+    return done.load() || roster_.hopeless({rank_, peer, tag});
+  }
   void between_reads(int peer, const std::function<void()>& fn) override;
 
   Request receive(const Want& want);

@@ -42,6 +42,7 @@ class Connection::SendOperation final : public Operation {
   bool ready_by(Deadline deadline) override {
     return connection_.owner_.ready_by(connection_.peer_, tag_, out_->done, deadline);
   }
+  bool ready() override { return connection_.owner_.ready(connection_.peer_, tag_, out_->done); }
 
  private:
   Connection& connection_;

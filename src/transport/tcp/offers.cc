@@ -41,6 +41,7 @@ class Offers::SendOperation final : public Operation {
   bool ready_by(Deadline deadline) override {
     return offers_.rank_.owner.ready_by(offers_.peer_, tag_, made_->taken, deadline);
   }
+  bool ready() override { return offers_.rank_.owner.ready(offers_.peer_, tag_, made_->taken); }
 
  private:
   Offers& offers_;

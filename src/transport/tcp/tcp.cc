@@ -56,6 +56,9 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
+  void wait_any(std::span<Operation* const> any) override {
+    reactor_.wait_until([&] { return any_ready(any); }, kNever);
+  }
 
   // ConnectionOwner
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override {
@@ -65,6 +68,9 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
     wait_for(peer, tag, done, false);
   }
   bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, Tag tag, const std::atomic<bool>& done) const override {
+    return done.load() || hopeless(what(peer, tag));
+  }
   void wait_returned(int peer, const std::atomic<bool>& done) override;
   void between_reads(int peer, const std::function<void()>& fn) override;
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
@@ -247,10 +253,8 @@ void TcpFabric::wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool 
 }
 
 bool TcpFabric::ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) {
-  const MessageWait wait = what(peer, tag);
-  if (spin(wait, done)) return true;
-  const auto over = [&] { return done.load() || hopeless(wait); };
-  return reactor_.wait_until(over, deadline);
+  if (spin(what(peer, tag), done)) return true;
+  return reactor_.wait_until([&] { return ready(peer, tag, done); }, deadline);
 }
 
 void TcpFabric::wait_returned(int peer, const std::atomic<bool>& done) {

@@ -14,11 +14,11 @@ constexpr std::uint32_t kService = 7;
 TEST(Caller, TicketsBeginAgainAndTwoOnALaneNeverShareOne) {
   InprocTestFabric fabric(2, test_limits());
   ThreadTasks tasks;
-  const auto agent = make_agent(fabric.endpoint(0), tasks, Tag::Lane::kTrain, kService,
-                                [](const Call& call, std::unique_ptr<Answer> answer) {
-                                  const std::int64_t twice = 2 * call.step;
-                                  answer->send(std::as_bytes(std::span(&twice, 1)));
-                                });
+  const Agent agent(fabric.endpoint(0), tasks, {Tag::Lane::kTrain, kService},
+                    [](const Call& call, const std::unique_ptr<Answer>& answer) {
+                      const std::int64_t twice = 2 * call.step;
+                      answer->send(std::as_bytes(std::span(&twice, 1)));
+                    });
   // The next call but one of the first begins again; the second has made half as many, where halves of all numbers met.
   Caller even(fabric.endpoint(1), Tag::Lane::kTrain, Caller::Tickets::kEven, (1U << 31U) - 2);
   Caller odd(fabric.endpoint(1), Tag::Lane::kTrain, Caller::Tickets::kOdd, (1U << 30U) - 2);
@@ -27,7 +27,7 @@ TEST(Caller, TicketsBeginAgainAndTwoOnALaneNeverShareOne) {
     for (std::int64_t i = 0; i < 100; ++i) {
       const std::int64_t asked = 2 * i + which;
       std::int64_t got = 0;
-      caller.call(0, kService, {1, 0, asked, {}}, std::as_writable_bytes(std::span(&got, 1)));
+      caller.call(0, kService, {.step = asked}, std::as_writable_bytes(std::span(&got, 1)));
       EXPECT_EQ(got, 2 * asked);
     }
   });

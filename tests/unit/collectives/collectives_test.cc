@@ -149,13 +149,13 @@ TEST(Collectives, ReduceScatterFinishesTheOwnSliceAndAllGatherSpreadsIt) {
         comm.reduce_scatter(x);
         const auto total = static_cast<float>(ranks * (ranks + 1) / 2);
         const Slice own = comm.own_slice(count, comm.rank());
-        for (const float v : part(FloatView(x), own)) ASSERT_EQ(v, total);
+        for (const float v : part(FloatView(x), own).host()) ASSERT_EQ(v, total);
         std::vector<float> y(count, -1);
         std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(own.offset), own.count,
                     static_cast<float>(comm.rank()));
         comm.all_gather(y);
         for (int r = 0; r < ranks; ++r)
-          for (const float v : part(FloatView(y), comm.own_slice(count, r)))
+          for (const float v : part(FloatView(y), comm.own_slice(count, r)).host())
             ASSERT_EQ(v, static_cast<float>(r));
       });
 }
@@ -219,7 +219,7 @@ TEST(Collectives, BackgroundExchangesRunInOrderBesideTheTrainers) {
     std::vector<std::unique_ptr<Pending>> pending;
     for (std::size_t i = 0; i < behind.size(); ++i) {
       std::fill(behind[i].begin(), behind[i].end(), static_cast<float>(i));
-      pending.push_back(comm.start([&x = behind[i]](Comm& c) { c.sum(x); }));
+      pending.push_back(comm.start([&x = behind[i]](Collectives& c) { c.sum(x); }));
       std::vector<float> front(3000, 1.0F);
       comm.sum(front);
       ASSERT_EQ(front.back(), 4.0F);
@@ -235,7 +235,7 @@ TEST(Collectives, BackgroundExchangesRunInOrderBesideTheTrainers) {
 
 TEST(Collectives, ABackgroundErrorComesOutOfItsWait) {
   on_every_comm(1, [](Comm& comm) {
-    const auto pending = comm.start([](Comm&) { throw Mismatch("on purpose"); });
+    const auto pending = comm.start([](Collectives&) { throw Mismatch("on purpose"); });
     EXPECT_THROW(pending->wait(), Mismatch);
   });
 }
@@ -256,40 +256,40 @@ TEST(Collectives, RanksThatDisagreeOnTheLengthAreTold) {
 TEST(Agents, AnswerCallsOfAllRanksWhileTheTrainerDoesNothing) {
   on_every_comm(3, [](Comm& comm) {
     std::atomic<int> posts{0};
-    const auto agent = comm.serve(5, [&](const Call& call, std::unique_ptr<Answer> answer) {
+    const auto service = comm.serve([&](const Call& call, std::unique_ptr<Answer> answer) {
       if (!answer) return (void)posts.fetch_add(static_cast<int>(call.method));
-      float doubled = 2 * floats_in(call.body)[0];
+      float doubled = 2 * floats_in(call.body).host()[0];
       answer->send(std::as_bytes(std::span(&doubled, 1)));
     });
     for (int peer = 0; peer < 3; ++peer) {
       const auto question = static_cast<float>(comm.rank() * 10 + peer);
       float reply = 0;
-      comm.call(peer, 5, {comm.rank(), 1, 0, std::as_bytes(std::span(&question, 1))},
-                std::as_writable_bytes(std::span(&reply, 1)));
+      service->call(peer, {.method = 1, .body = std::as_bytes(std::span(&question, 1))},
+                    std::as_writable_bytes(std::span(&reply, 1)));
       EXPECT_EQ(reply, 2 * question);
-      comm.post(peer, 5, {comm.rank(), 3, 0, {}});
+      service->post(peer, {.method = 3});
     }
     comm.barrier();
     float last = 0;  // a call after the posts of this rank: the agent has seen them all
     const float zero = 0;
-    comm.call(comm.rank(), 5, {comm.rank(), 1, 0, std::as_bytes(std::span(&zero, 1))},
-              std::as_writable_bytes(std::span(&last, 1)));
+    service->call(comm.rank(), {.method = 1, .body = std::as_bytes(std::span(&zero, 1))},
+                  std::as_writable_bytes(std::span(&last, 1)));
     EXPECT_EQ(posts.load(), 9);
     comm.barrier();
-    agent->stop();
+    service->stop();
   });
 }
 
 TEST(Agents, AHandlersErrorReachesWhoWaitsForAnAnswer) {
   on_every_comm(2, [](Comm& comm) {
+    const auto service =
+        comm.serve([](const Call&, const std::unique_ptr<Answer>&) { throw Mismatch("on purpose"); });
     if (comm.rank() == 1) {
-      const auto agent =
-          comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
       EXPECT_THROW(comm.barrier(), PeerLost);  // rank 0 gives up
     } else {
       float reply = 0;
       try {
-        comm.call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
+        service->call(1, {.method = 1}, std::as_writable_bytes(std::span(&reply, 1)));
         ADD_FAILURE() << "answered";
       } catch (const PeerLost& lost) {
         EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos)
@@ -301,10 +301,10 @@ TEST(Agents, AHandlersErrorReachesWhoWaitsForAnAnswer) {
 
 TEST(Agents, AHandlersErrorComesOutOfStop) {
   on_every_comm(1, [](Comm& comm) {
-    const auto agent =
-        comm.serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
-    comm.post(0, 1, {0, 1, 0, {}});
-    EXPECT_THROW(agent->stop(), Mismatch);
+    const auto service =
+        comm.serve([](const Call&, const std::unique_ptr<Answer>&) { throw Mismatch("on purpose"); });
+    service->post(0, {.method = 1});
+    EXPECT_THROW(service->stop(), Mismatch);
   });
 }
 

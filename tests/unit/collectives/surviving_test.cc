@@ -78,7 +78,7 @@ TEST(SurvivingComm, EveryCollectiveGoesOnAmongThoseThatLive) {
     comm.broadcast(bytes_of(FloatView(x)), 2);  // whose root is gone
     EXPECT_EQ(x, Floats(10, 1));
     Floats long_one(160, 0);
-    const auto slice = [&](int rank) { return part(FloatView(long_one), comm.own_slice(160, rank)); };
+    const auto slice = [&](int rank) { return part(FloatView(long_one), comm.own_slice(160, rank)).host(); };
     for (float& v : slice(comm.rank())) v = value(comm.rank());
     comm.all_gather(long_one);
     for (const int rank : comm.living()) {
@@ -88,6 +88,33 @@ TEST(SurvivingComm, EveryCollectiveGoesOnAmongThoseThatLive) {
     long_one.assign(160, value(comm.rank()));
     comm.reduce_scatter(long_one);
     for (const float v : slice(comm.rank())) EXPECT_EQ(v, 27);
+    comm.barrier();
+  });
+}
+
+// Of three neighbours one is lost: nothing comes from it, and the others' messages do, now and later.
+TEST(SurvivingComm, ASwapGoesOnWithTheNeighboursThatLive) {
+  InprocFabric fabric(4, test_limits());
+  on_surviving_comms(fabric, 4, [&](Comm& comm) {
+    comm.barrier();
+    if (comm.rank() == 2) {
+      fabric.leave(2, Leave::kFailed, "killed on purpose");
+      return;
+    }
+    for (int round = 0; round < 3; ++round) {
+      const auto said = [&](int rank) { return Floats(6000, value(rank) + static_cast<float>(round)); };
+      const Floats out = said(comm.rank());
+      std::vector<Floats> in(4, Floats(out.size(), -1));
+      std::vector<Swap> with;
+      for (int peer = 0; peer < 4; ++peer)
+        if (peer != comm.rank()) with.push_back({peer, out, in[static_cast<std::size_t>(peer)]});
+      const std::vector<bool> came = comm.swap(with);
+      for (std::size_t i = 0; i < with.size(); ++i) {
+        const int peer = with[i].peer;
+        EXPECT_EQ(came[i], peer != 2);
+        EXPECT_EQ(in[static_cast<std::size_t>(peer)], peer == 2 ? Floats(out.size(), -1) : said(peer));
+      }
+    }
     comm.barrier();
   });
 }
@@ -217,7 +244,9 @@ TEST(Stars, WhoseAgentsAskEachOtherDoNotWaitForEachOther) {
       if (!star) {
         Floats got(result.size());
         caller.call(rank - 2, Star::kService,
-                    {rank, StarOp{StarOp::Kind::kSum}.method(), number, std::as_bytes(std::span(got))},
+                    {.method = StarOp{StarOp::Kind::kSum}.method(),
+                     .step = number,
+                     .body = std::as_bytes(std::span(got))},
                     std::as_writable_bytes(std::span(got)));
         EXPECT_EQ(got, result);
       }

@@ -39,7 +39,7 @@ Floats magnitudes(Floats x) {
 
 std::vector<std::uint32_t> bits(ConstFloatView x) {
   std::vector<std::uint32_t> out;
-  for (const float v : x) out.push_back(std::bit_cast<std::uint32_t>(v));
+  for (const float v : x.host()) out.push_back(std::bit_cast<std::uint32_t>(v));
   return out;
 }
 

@@ -37,7 +37,7 @@ Batch some_batch(std::size_t count, float noise = 0.3F) {
   return batch;
 }
 
-std::vector<float> copy_of(FloatView x) { return {x.begin(), x.end()}; }
+std::vector<float> copy_of(FloatView x) { return {x.host().begin(), x.host().end()}; }
 
 double mean_loss(Model& model, const Batch& batch) {
   const Score score = model.evaluate(batch);
@@ -61,7 +61,7 @@ TEST_P(EveryModel, TensorsTileTheParametersExactly) {
 TEST_P(EveryModel, GradientIsTheSlopeOfTheLoss) {
   const auto model = make(GetParam());
   Rng rng(5, 0, 0, Rng::Use::kInit);
-  for (float& x : model->params()) x += 0.1F * rng.normal();  // away from the logistic model's zero
+  for (float& x : model->params().host()) x += 0.1F * rng.normal();  // away from the logistic model's zero
   const Batch batch = some_batch(12);
   model->compute_gradient(batch);
   const std::vector<float> gradient = copy_of(model->gradient());
@@ -71,7 +71,7 @@ TEST_P(EveryModel, GradientIsTheSlopeOfTheLoss) {
   for (int probe = 0; probe < 30; ++probe) {
     const std::size_t j = rng.below(gradient.size());
     constexpr float kStep = 1.0F / 512;
-    float& x = model->params()[j];
+    float& x = model->params().host()[j];
     const float middle = x;
     x = middle + kStep;
     const float right = x;
@@ -114,11 +114,12 @@ TEST_P(EveryModel, GradientOfABatchIsTheMeanOfItsSamplesGradients) {
     const auto from = batch.images.begin() + static_cast<std::ptrdiff_t>(i * kShape.size());
     const Batch one{kShape, {from, from + static_cast<std::ptrdiff_t>(kShape.size())}, {batch.labels[i]}};
     model->compute_gradient(one);
-    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += static_cast<double>(model->gradient()[j]) / 6;
+    for (std::size_t j = 0; j < mean.size(); ++j)
+      mean[j] += static_cast<double>(model->gradient().host()[j]) / 6;
   }
   model->compute_gradient(batch);
   for (std::size_t j = 0; j < mean.size(); ++j)
-    EXPECT_NEAR(static_cast<double>(model->gradient()[j]), mean[j], 1e-5 * (1 + std::abs(mean[j])));
+    EXPECT_NEAR(static_cast<double>(model->gradient().host()[j]), mean[j], 1e-5 * (1 + std::abs(mean[j])));
 }
 
 TEST_P(EveryModel, EqualSeedsGiveEqualWeights) {
@@ -155,7 +156,7 @@ TEST_P(EveryModel, GradientDescentLowersTheLoss) {
   for (int step = 0; step < 200; ++step) {
     last = model->compute_gradient(batch);
     for (std::size_t j = 0; j < model->params().size(); ++j)
-      model->params()[j] -= 0.1F * model->gradient()[j];
+      model->params().host()[j] -= 0.1F * model->gradient().host()[j];
   }
   EXPECT_LT(last, 0.9 * before);
   if (GetParam() != "quadratic") {  // which has no classes
@@ -169,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(Builtin, EveryModel, ::testing::Values("logistic", "mlp
 
 TEST(Logistic, EvaluatesAHandMadeBatchRightly) {
   const auto model = make_model(builtin_models(), "logistic", ModelContext{ImageShape{1, 1, 2}, 2, 1});
-  const FloatView x = model->params();  // two rows of weights, then two biases
+  const std::span<float> x = model->params().host();  // two rows of weights, then two biases
   ASSERT_EQ(x.size(), 6U);
   const std::vector<float> weights{1, 0, 0, 1, 0, 0.5F};
   std::copy(weights.begin(), weights.end(), x.begin());
@@ -188,7 +189,7 @@ TEST(Logistic, AtZeroEveryClassIsAsLikely) {
 
 TEST(Logistic, HugeScoresDoNotOverflow) {
   const auto model = make_model(builtin_models(), "logistic", ModelContext{ImageShape{1, 1, 1}, 2, 1});
-  model->params()[0] = 1000;
+  model->params().host()[0] = 1000;
   const Batch batch{ImageShape{1, 1, 1}, {1}, {1}};
   EXPECT_NEAR(model->compute_gradient(batch), 1000, 1e-3);
   EXPECT_EQ(copy_of(model->gradient()), (std::vector<float>{1, -1, 1, -1}));
@@ -196,7 +197,7 @@ TEST(Logistic, HugeScoresDoNotOverflow) {
 
 TEST(Mlp, EvaluatesAHandMadeBatchRightly) {
   const auto model = make_model(builtin_models(), "mlp:hidden=2", ModelContext{ImageShape{1, 1, 1}, 2, 1});
-  const FloatView x = model->params();
+  const std::span<float> x = model->params().host();
   ASSERT_EQ(x.size(), 10U);  // 2 weights, 2 biases, 4 weights, 2 biases
   const std::vector<float> weights{1, -1, 0, 0, 1, 0, 0, 1, 0, 0};
   std::copy(weights.begin(), weights.end(), x.begin());
@@ -235,7 +236,7 @@ TEST(Quadratic, EvaluatesAHandMadeBatchRightly) {
   const ModelContext context{ImageShape{1, 1, 3}, 2, 1};
   const auto model = make_model(builtin_models(), "quadratic:condition=5", context);
   const std::vector<float> weights{1, 1, 1};
-  std::copy(weights.begin(), weights.end(), model->params().begin());
+  std::copy(weights.begin(), weights.end(), model->params().host().begin());
   // Curvatures 1, 3 and 5.
   const Batch batch{ImageShape{1, 1, 3}, {0, 1, 1, 1, -1, 3}, {0, 1}};
   const Score score = model->evaluate(batch);
@@ -253,11 +254,11 @@ TEST(Quadratic, GradientVanishesAtTheMeanImage) {
     double sum = 0;
     for (std::size_t i = 0; i < batch.size(); ++i)
       sum += static_cast<double>(batch.images[i * kShape.size() + j]);
-    model->params()[j] = static_cast<float>(sum / static_cast<double>(batch.size()));
+    model->params().host()[j] = static_cast<float>(sum / static_cast<double>(batch.size()));
   }
   const double lowest = model->compute_gradient(batch);
-  for (const float g : model->gradient()) EXPECT_NEAR(g, 0, 1e-5);
-  model->params()[3] += 0.1F;
+  for (const float g : model->gradient().host()) EXPECT_NEAR(g, 0, 1e-5);
+  model->params().host()[3] += 0.1F;
   EXPECT_GT(model->compute_gradient(batch), lowest);
 }
 

@@ -268,7 +268,7 @@ TEST_P(CirclesOf, TwoRanksInDifferentCollectivesEndAndNameThem) {
   const auto errors = errors_of(2, long_limits(), [](Comm& train, Comm&) {
     train.barrier();
     float x = 1;
-    train.rank() == 0 ? train.sum(FloatView(&x, 1)) : train.barrier();
+    train.rank() == 0 ? train.sum(std::span(&x, 1)) : train.barrier();
   });
   expect_said(errors, {"rank 0 waits for rank 1 (all-reduce 1, part ",
                        "rank 1 waits for rank 0 (barrier 1, part ", kNever});
@@ -282,7 +282,7 @@ TEST_P(CirclesOf, ThreeRanksThatReceiveBeforeTheySendEnd) {
     train.exchange((train.rank() + 1) % 3, out, in);
     train.exchange((train.rank() + 2) % 3, out, in);
     float x = 1;
-    train.rank() == 2 ? train.barrier() : train.sum(FloatView(&x, 1));
+    train.rank() == 2 ? train.barrier() : train.sum(std::span(&x, 1));
   });
   expect_said(errors, {kNever});
 }
@@ -301,9 +301,9 @@ TEST_P(CirclesOf, ARankThatAsksAllWhileTheOthersTrainEndsAtTheStallLimit) {
   limits.stall = Seconds(1.5);
   const auto errors = errors_of(2, limits, [](Comm& train, Comm& control) {
     float x = 1;
-    train.sum(FloatView(&x, 1));
-    control.sum(FloatView(&x, 1));
-    (train.rank() == 0 ? control : train).sum(FloatView(&x, 1));
+    train.sum(std::span(&x, 1));
+    control.sum(std::span(&x, 1));
+    (train.rank() == 0 ? control : train).sum(std::span(&x, 1));
   });
   expect_said(errors, {"rank 0 waits for rank 1 (control all-reduce 1",
                        "rank 1 waits for rank 0 (all-reduce 1", kNever});
@@ -343,7 +343,7 @@ TEST_P(CirclesOf, LegalExchangesInAllLanesAreNeverTakenForOne) {
       if (kind == 3 && comm.rank() < 2) comm.exchange(1 - comm.rank(), out, in);
       if (kind == 4) comm.all_gather(x);
       if (kind == 5 && behind) behind->wait();
-      if (kind == 5) behind = train.start([&z](Comm& lane) { lane.sum(z); });
+      if (kind == 5) behind = train.start([&z](Collectives& lane) { lane.sum(z); });
     }
     if (behind) behind->wait();
   });
@@ -355,12 +355,12 @@ TEST_P(CirclesOf, AnExchangeInTheBackgroundEndsNoWaitInFront) {
   const auto errors = errors_of(2, long_limits(), [](Comm& train, Comm&) {
     float x = 1;
     float y = 1;
-    const auto behind = train.start([&](Comm& comm) {
+    const auto behind = train.start([&](Collectives& comm) {
       if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3000));
-      comm.sum(FloatView(&y, 1));
+      comm.sum(std::span(&y, 1));
     });
     if (train.rank() == 1) behind->wait();
-    train.sum(FloatView(&x, 1));
+    train.sum(std::span(&x, 1));
     if (train.rank() == 0) behind->wait();
   });
   EXPECT_EQ(errors, std::vector<std::string>(2));

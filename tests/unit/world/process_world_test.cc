@@ -70,7 +70,7 @@ TEST(ProcessWorld, RunsTheBodyForItsOwnRank) {
     EXPECT_EQ(world.size(), 3);
     EXPECT_FALSE(world.one_process());
     float sum = 1;
-    me.comm().sum(FloatView(&sum, 1));
+    me.comm().sum(std::span(&sum, 1));
     EXPECT_EQ(sum, 3.0F);
   });
   for (const Departure& d : ended.departures) EXPECT_FALSE(d.failed) << d.why;
@@ -96,17 +96,17 @@ TEST(ProcessWorld, AnErrorIsRethrownHereAndALossElsewhere) {
 TEST(ProcessWorld, AnAgentsErrorReplacesALossAndNothingElse) {
   const auto failing_agent = [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); };
   Ended ended = run_processes(2, [&](World::Impl&, Process& me) {
-    const auto agent = me.comm().serve(1, failing_agent);
+    const auto service = me.comm().serve(failing_agent);
     float reply = 0;
-    if (me.rank() == 0) me.comm().call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
+    if (me.rank() == 0) service->call(1, {}, std::as_writable_bytes(std::span(&reply, 1)));
     me.comm().barrier();
   });
   EXPECT_TRUE(is<PeerLost>(ended.errors[0]));
   EXPECT_TRUE(is<Mismatch>(ended.errors[1]));
   ended = run_processes(1, [&](World::Impl&, Process& me) {
-    const auto agent = me.comm().serve(1, failing_agent);
-    me.comm().post(0, 1, {0, 1, 0, {}});
-    EXPECT_THROW(agent->stop(), Mismatch);
+    const auto service = me.comm().serve(failing_agent);
+    service->post(0, {});
+    EXPECT_THROW(service->stop(), Mismatch);
     throw Diverged(0, 0, "its own");
   });
   EXPECT_TRUE(is<Diverged>(ended.errors[0]));

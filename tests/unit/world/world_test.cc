@@ -120,10 +120,10 @@ TEST(World, RanksInTheMiddleOfALargeExchangeSurviveTheLossOfAThird) {
 TEST(World, AnAgentsErrorIsTheCauseAndKeepsItsType) {
   World world = World::threads(2);
   EXPECT_THROW(world.run([](Process& me) {
-    const auto agent =
-        me.comm().serve(1, [](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
+    const auto service =
+        me.comm().serve([](const Call&, std::unique_ptr<Answer>) { throw Mismatch("on purpose"); });
     float reply = 0;
-    if (me.rank() == 0) me.comm().call(1, 1, {0, 1, 0, {}}, std::as_writable_bytes(std::span(&reply, 1)));
+    if (me.rank() == 0) service->call(1, {}, std::as_writable_bytes(std::span(&reply, 1)));
     me.comm().barrier();
   }),
                Mismatch);
@@ -137,7 +137,7 @@ TEST(World, LimitsThatNeverEndAreRefused) {
 TEST(World, AnAgentOfAFailingRankStopsWithIt) {
   World world = World::threads(2);
   EXPECT_THROW(world.run([](Process& me) {
-    const auto agent = me.comm().serve(1, [](const Call&, std::unique_ptr<Answer>) {});
+    const auto service = me.comm().serve([](const Call&, std::unique_ptr<Answer>) {});
     if (me.rank() == 0) throw Diverged(0, 0, "on purpose");
     me.comm().barrier();
   }),
@@ -155,7 +155,7 @@ TEST(World, ABackgroundExchangeOfALostPeerEnds) {
   World world = World::threads(2);
   EXPECT_THROW(world.run([](Process& me) {
     std::vector<float> x(100'000);
-    const auto pending = me.comm().start([&](Comm& c) { c.sum(x); });
+    const auto pending = me.comm().start([&](Collectives& c) { c.sum(x); });
     if (me.rank() == 0) throw Diverged(0, 0, "on purpose");  // its own exchange must end first
     pending->wait();
     me.comm().barrier();
@@ -168,7 +168,7 @@ TEST(World, ARankThatFailsBesideABackgroundExchangeDoesNotWaitForWhoWaitsForIt) 
   EXPECT_THROW(world.run([](Process& me) {
     std::vector<float> x(100'000);
     if (me.rank() == 1) return me.comm().barrier();  // never starts the exchange that rank 0 started
-    const auto pending = me.comm().start([&](Comm& c) { c.sum(x); });
+    const auto pending = me.comm().start([&](Collectives& c) { c.sum(x); });
     throw Diverged(0, 0, "on purpose");
   }),
                Diverged);

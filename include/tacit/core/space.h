@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Where a vector lies: in memory of the host, or nowhere, for runs that want to know what an algorithm costs and not
+// what it computes.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "tacit/core/views.h"
+
+namespace tacit {
+
+class Kernels;  // kernel_table.h
+
+// Addresses in views, for those who write a space or its kernels.
+class FloatAccess {
+ protected:
+  FloatAccess() = default;
+  ~FloatAccess() = default;
+  static float* address(FloatView x) { return x.at_.data(); }
+  static const float* address(ConstFloatView x) { return x.at_.data(); }
+  static FloatView view(Space& space, std::span<float> at) { return {at, &space}; }
+};
+
+// Owns floats of a space.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+  Block& operator=(Block&& other) noexcept {
+    std::swap(view_, other.view_);
+    return *this;
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block();
+
+  FloatView view() const { return view_; }
+
+ private:
+  friend class Space;
+  explicit Block(FloatView view) : view_(view) {}
+  FloatView view_;
+};
+
+// Lifetime  outlives every view and block of its.
+// Threads   any.
+class Space : protected FloatAccess {
+ public:
+  Space() = default;
+  virtual ~Space() = default;
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+
+  virtual std::string_view name() const = 0;  // as errors say it
+  // So many zeros. Throws where there is no room for them.
+  virtual Block allocate(std::size_t floats) = 0;
+  // What stands behind kernels::axpy and the others.
+  virtual const Kernels& kernels() const = 0;
+  // Both as long. One may be the host's.
+  virtual void copy(ConstFloatView from, FloatView to) = 0;
+  // Until what was queued is done.
+  virtual void wait() = 0;
+  // What a transport may read or write in place of x: see bytes_of().
+  virtual Bytes wire(FloatView x) = 0;
+
+ protected:
+  static Block block(FloatView view) { return Block(view); }
+
+ private:
+  friend class Block;
+  virtual void release(FloatView x) noexcept = 0;  // what allocate() gave
+};
+
+// Of vectors without content: addresses and lengths that cost no memory. Its kernels do nothing, sums are 0, and the
+// simulator carries it without looking. Whoever reads or writes an element crashes at once.
+Space& phantom_space();
+
+}  // namespace tacit

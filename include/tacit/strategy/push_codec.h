@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// How what workers push to shards travels: as it is, or compressed, where each keeps what it left out and adds it to its
+// next push (CD-SGD, arXiv:2106.10796). What shards answer is exact in either case.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "tacit/collectives/shards.h"
+#include "tacit/core/state.h"
+
+namespace tacit {
+
+class Worker;
+
+// Made in Strategy::start, for vectors like params().
+//
+// Threads  the trainer's task; what decoding() returns is the shard's agent's.
+class PushCodec {
+ public:
+  virtual ~PushCodec() = default;
+  // Messages to the shards in place of x, for Shards::push; they stay as they are until the next call. Throws Diverged
+  // where x is not finite and must be compressed; what is remembered is as it was then.
+  virtual std::span<const ConstBytes> encode(Worker& w, ConstFloatView x) = 0;
+  // A rule for that shard that gives what messages say to the rule that it is given.
+  virtual std::unique_ptr<ShardRule> decoding(Slice shard, std::unique_ptr<ShardRule> rule) const = 0;
+  // By how much a gradient that stays the same is larger in the end than it was given, by a momentum in front.
+  virtual double gain() const { return 1; }
+  // Residuals, momentum: what the next push depends on.
+  virtual void save(Worker& w, StateWriter& state) = 0;
+  virtual void load(Worker& w, StateReader& state) = 0;
+};
+
+}  // namespace tacit

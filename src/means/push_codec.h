@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "tacit/strategy/push_codec.h"
+#include "tacit/strategy/worker.h"
+
+namespace tacit {
+
+// For vectors like w.params() and so many servers. compress: the run's, if it has one.
+std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers,
+                                           const std::optional<Compression>& compress);
+
+}  // namespace tacit

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "train/flat_worker.h"
+
+#include "means/momentum_place.h"
+
+namespace tacit {
+
+void FlatWorker::compute() {
+  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
+  gather(parts_.data, parts_.sampler.indices(t() / per_epoch, t() % per_epoch, rank()), batch_);
+  loss_ = parts_.model.compute_gradient(batch_);
+}
+
+void FlatWorker::compute_again(std::optional<std::int64_t> piece) {
+  const TimeAccount::Computation computing(parts_.times);
+  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
+  if (piece)
+    gather(parts_.data, parts_.sampler.piece(t() / per_epoch, t() % per_epoch, *piece, pieces()), batch_);
+  loss_ = parts_.model.compute_gradient(batch_);
+}
+
+void FlatWorker::apply(ConstFloatView g, FloatView x) {
+  const TimeAccount::Computation computing(parts_.times);
+  parts_.optimizer.step(g, lr(), x);
+}
+
+double FlatWorker::place_momentum(const MomentumRule& rule) {
+  if (!asked_) return 0;
+  const MomentumPlace place = rule(*asked_);
+  parts_.optimizer.set_sgd(left_inside(place, *asked_));
+  return place == MomentumPlace::kInFront ? asked_->momentum : 0;
+}
+
+}  // namespace tacit

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A Worker over a Model, a flat optimiser and a data set in memory.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "tacit/train/dataset.h"
+#include "tacit/train/model.h"
+#include "tacit/train/replica_worker.h"
+#include "tacit/train/schedule.h"
+#include "tacit/train/time_account.h"
+
+namespace tacit {
+
+// Lifetime  all that it is given must outlive it.
+class FlatWorker final : public ReplicaWorker {
+ public:
+  struct Parts {
+    Model& model;
+    Optimizer& optimizer;
+    const Schedule& schedule;
+    double lr;           // times the schedule's factor
+    std::int64_t total;  // steps
+    const Dataset& data;
+    Sampler& sampler;
+    TimeAccount& times;
+  };
+  FlatWorker(Process& process, std::uint64_t seed, const Parts& parts)
+      : ReplicaWorker(process, seed), parts_(parts), asked_(parts.optimizer.sgd()) {}
+
+  // The gradient of step t() at params(), of this rank's mini-batch.
+  void compute();
+
+  std::int64_t total() const override { return parts_.total; }
+  using Worker::lr;
+  float lr(std::int64_t t) const override {
+    return static_cast<float>(parts_.lr * parts_.schedule.factor(t, parts_.total));
+  }
+  FloatView params() override { return parts_.model.params(); }
+  FloatView gradient() override { return parts_.model.gradient(); }
+  double loss() const override { return loss_; }
+  using Worker::apply;
+  void apply(ConstFloatView g, FloatView x) override;
+  OptimizerState& optimizer() override { return parts_.optimizer; }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return parts_.optimizer.fresh(); }
+  std::span<const Slice> tensors() const override { return parts_.model.tensors(); }
+  std::span<const std::size_t> rows() const override { return parts_.model.rows(); }
+  std::span<const FloatView> buffers() override { return parts_.model.buffers(); }
+
+ private:
+  void compute_again(std::optional<std::int64_t> piece) override;
+  double place_momentum(const MomentumRule& rule) override;
+
+  const Parts parts_;
+  const std::optional<SgdSettings> asked_;  // of the optimiser
+  Batch batch_;                             // that gradient() is of
+  double loss_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace tacit
