@@ -183,14 +183,14 @@ TEST_P(EveryStrategy, TakesOneParameterAndManyOfThem) {
   struct {
     int ranks;
     std::size_t parameters;
-  } const sizes[] = {{5, 1}, {3, 150'001}};
+  } const sizes[] = {{5, 1}, {2, 100'001}};
   for (const auto& [ranks, parameters] : sizes)
     open(ranks, Pace::kUneven, [&](const OpenWorld& world) {
       ReplicaCase how = replicas(ranks);
       how.parameters = parameters;
       const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
         RankRun run(me, how, notes);
-        run.take_steps(0, 3);
+        run.take_steps(0, 2);
         notes["model"] = run.model();
         notes["end"] = run.finish();
       });
