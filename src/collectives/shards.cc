@@ -17,7 +17,7 @@ namespace {
 
 // What comes in is kept, then added to the others.
 constexpr double kCopiesPerPush = 2;
-enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3 };
+enum Method : std::uint32_t { kPush = 1, kPull = 2, kVisit = 3, kExchange = 4 };
 
 }  // namespace
 
@@ -41,7 +41,13 @@ class Shards::Keeper {
   }
 
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
-    if (call.method == kPush) {
+    if (call.method == kExchange) {
+      const ConstFloatView reply =
+          rule_->exchange({call.from, call.step, call.weight, floats_in(call.body)});
+      shown_ = nullptr;
+      clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
+      send_copy(*answer, reply);
+    } else if (call.method == kPush) {
       rule_->receive(call.from, call.step, call.body);
       shown_ = nullptr;
       clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
@@ -71,9 +77,12 @@ class Shards::Keeper {
       asked.answer->send({});
       return true;
     }
-    const Copy copy = copy_of(bytes_of(reply));
-    asked.answer->send(copy->view(), copy);
+    send_copy(*asked.answer, reply);
     return true;
+  }
+  void send_copy(Answer& answer, ConstFloatView reply) {
+    const Copy copy = copy_of(bytes_of(reply));
+    answer.send(copy->view(), copy);
   }
 
   // Answers leave from a copy: the next push may change what the rule has, and does not wait for a worker that is slow
@@ -97,6 +106,11 @@ class Shards::Keeper {
   ConstBytes shown_of_;            // what it is a copy of
   std::function<void()> visitor_;  // the trainer's, who waits meanwhile
 };
+
+void ShardRule::push(int, std::int64_t, ConstFloatView) { throw Bug("a shard that takes no pushes got one"); }
+ConstFloatView ShardRule::exchange(const ShardPush&) {
+  throw Bug("a shard that does not answer pushes was asked to");
+}
 
 void Shards::check_fit(int servers, int ranks) {
   if (servers < 1 || servers > ranks)
@@ -148,6 +162,18 @@ void Shards::pull(std::int64_t step, FloatView out) const {
   for (const Place& p : round_)
     pulls.push_back({p.rank, {.method = kPull, .step = step}, bytes_of(part(out, p.part))});
   service_->call_all(pulls);
+}
+
+void Shards::exchange(const ShardPush& push, FloatView out) const {
+  std::vector<Addressed> calls;
+  for (const Place& p : round_) {
+    const Call call{.method = kExchange,
+                    .step = push.step,
+                    .weight = push.weight,
+                    .body = bytes_of(part(push.x, p.part))};
+    calls.push_back({p.rank, call, bytes_of(part(out, p.part))});
+  }
+  service_->call_all(calls);
 }
 
 void Shards::read(Collectives& over, std::int64_t step, FloatView out) const {

@@ -16,7 +16,6 @@ namespace {
 using Hub = SimFabric::Hub;
 using sim::Gate;
 using sim::kFraming;
-using sim::Mailbox;
 using sim::Message;
 using sim::Reason;
 
@@ -70,7 +69,6 @@ class SendOperation final : public Awaited {
   // It may be held back for ever.
   void wait_for_arrival() {
     hub_.wait(message_->done, what(), [&] { return message_->arrived; });
-    if (!message_->arrived) hub_.give_up(message_->from, message_->to, message_->tag);
   }
   MessageWait what() const { return {message_->from, message_->to, message_->tag}; }
 
@@ -78,59 +76,40 @@ class SendOperation final : public Awaited {
   const std::shared_ptr<Message> message_;
 };
 
-class ReceiveOperation final : public Awaited, public sim::Receiver {
- public:
-  // Without a buffer the message is borrowed.
-  struct Want {
-    int peer;
-    Tag tag;
-    Bytes into;
-    bool borrow;
-  };
+}  // namespace
 
+// The receiving side; sim::Mailbox knows it by name.
+class sim::ReceiveOperation final : public Awaited {
+ public:
   ReceiveOperation(Hub& hub, int rank, Ledger& ledger, const Want& want)
       : hub_(hub), rank_(rank), ledger_(ledger), want_(want) {
-    Mailbox& box = hub_.box(rank_);
-    const auto found = std::find_if(box.messages.begin(), box.messages.end(),
-                                    [&](const auto& m) { return matches(m->from, m->tag); });
-    if (found == box.messages.end()) {
-      box.posted.push_back(this);
-      return;
-    }
-    const std::shared_ptr<Message> message = std::move(*found);
-    box.messages.erase(found);
-    accept(message);
+    if (std::shared_ptr<Message> message = hub_.box(rank_).matcher.take_or_post(*this))
+      accept(std::move(message));
   }
   ReceiveOperation(const ReceiveOperation&) = delete;
   ReceiveOperation& operator=(const ReceiveOperation&) = delete;
   ~ReceiveOperation() override {
-    if (!message_) std::erase(hub_.box(rank_).posted, this);
+    if (!message_) hub_.box(rank_).matcher.withdraw(*this);
   }
 
-  bool matches(int from, Tag tag) const override {
-    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
-  }
-  bool borrows() const override { return want_.borrow; }
-
-  void accept(std::shared_ptr<Message> message) override {
+  const Want& want() const { return want_; }
+  // Called once, by whoever withdrew it or never posted it.
+  void accept(std::shared_ptr<Message> message) {
     message_ = std::move(message);
     length_ = message_->data.size();
-    if (!want_.borrow && length_ <= want_.into.size()) copy(message_->data, want_.into.first(length_));
+    if (want_.has_room(length_)) copy(message_->data, want_.into.first(length_));
     hub_.scheduler().wake(arrived_);
   }
 
   Arrival wait() override {
     const Seconds start = hub_.scheduler().now();
     hub_.wait(arrived_, {rank_, want_.peer, want_.tag}, [&] { return message_ != nullptr; });
-    if (!message_) hub_.give_up(rank_, want_.peer, want_.tag);
     hub_.count_wait(start, message_->sent);
     if (!std::exchange(counted_, true))
       ledger_.count_received(message_->from, want_.tag.lane(), length_, kFraming);
-    if (want_.borrow) return {message_->from, want_.tag, message_->data};
-    if (length_ > want_.into.size())
-      refuse_length(rank_, {message_->from, want_.tag, {static_cast<const std::byte*>(nullptr), length_}},
-                    want_.into.size());
-    return {message_->from, want_.tag, want_.into.first(length_)};
+    return want_.arrival(
+        rank_, message_->from,
+        want_.borrow ? message_->data : ConstBytes(static_cast<const std::byte*>(nullptr), length_));
   }
   bool ready_by(Deadline deadline) override {
     const Seconds start = hub_.scheduler().now();
@@ -157,6 +136,22 @@ class ReceiveOperation final : public Awaited, public sim::Receiver {
   bool counted_ = false;
 };
 
+void SimFabric::Hub::deliver(const std::shared_ptr<sim::Message>& message) {
+  sim::ReceiveOperation* const receive = box(message->to).matcher.first_receive(message->from, message->tag);
+  const bool owned = !message->copy.empty() || message->data.empty();
+  if (!owned && (receive == nullptr || receive->want().borrow)) message->keep_copy();
+  if (receive == nullptr) {
+    box(message->to).matcher.hold(message);
+  } else {
+    box(message->to).matcher.withdraw(*receive);
+    receive->accept(message);
+  }
+  message->arrived = true;
+  scheduler_.wake(message->done);
+}
+
+namespace {
+
 class SimEndpoint final : public Endpoint {
  public:
   SimEndpoint(Hub& hub, int rank, int ranks) : hub_(hub), rank_(rank), ledger_(ranks, rank) {}
@@ -166,14 +161,14 @@ class SimEndpoint final : public Endpoint {
   Clock& clock() override { return hub_.tasks(rank_).clock(); }
   const Ledger& ledger() const override { return ledger_; }
   void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
-  void survive() override { hub_.survive(rank_); }
-  bool survives() const override { return hub_.survives(rank_); }
-  void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
-  std::vector<Loss> losses() const override { return hub_.losses(rank_); }
-  bool here(int peer) const override { return hub_.here(rank_, peer); }
+  void survive() override { hub_.roster(rank_).survive(rank_); }
+  bool survives() const override { return hub_.roster(rank_).survives(rank_); }
+  void tell_departures(Tag tag) override { hub_.roster(rank_).tell_departures(rank_, tag); }
+  std::vector<Loss> losses() const override { return hub_.roster(rank_).losses(); }
+  bool here(int peer) const override { return hub_.roster(rank_).here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
-    check_peer(peer);
+    hub_.roster(rank_).check(peer);
     ledger_.count_sent(peer, tag.lane(), data.size(), kFraming);
     auto message = std::make_shared<Message>(rank_, peer, tag, hub_.scheduler().now(), data);
     const bool eager = data.size() <= kEagerBytes;
@@ -199,12 +194,9 @@ class SimEndpoint final : public Endpoint {
   }
 
  private:
-  Request receive(const ReceiveOperation::Want& want) {
-    if (want.peer != kAnyRank) check_peer(want.peer);
-    return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
-  }
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
+  Request receive(const Want& want) {
+    if (want.peer != kAnyRank) hub_.roster(rank_).check(want.peer);
+    return std::make_unique<sim::ReceiveOperation>(hub_, rank_, ledger_, want);
   }
 
   Hub& hub_;
@@ -226,7 +218,7 @@ void SimFabric::run(const std::function<void(int)>& body) { hub_->run(body); }
 Endpoint& SimFabric::endpoint(int rank) { return hub_->endpoint(rank); }
 Tasks& SimFabric::tasks(int rank) { return hub_->tasks(rank); }
 void SimFabric::leave(int rank, const Departure& how) { hub_->leave(rank, how); }
-std::exception_ptr SimFabric::cause(int rank) { return hub_->cause(rank); }
+std::exception_ptr SimFabric::cause(int rank) { return hub_->roster(rank).cause(rank); }
 void SimFabric::interrupt() { hub_->interrupt(); }
 bool SimFabric::crashed(int rank) const { return hub_->crashed(rank); }
 void SimFabric::spend_compute(int rank, std::int64_t step, double share) {

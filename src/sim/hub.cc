@@ -32,12 +32,12 @@ SimFabric::Hub::Hub(const Cluster& cluster, std::uint64_t seed, const SimOptions
     members_.emplace(sim::Members::Surroundings{scheduler_, cluster_, plan_, pipes_, owner},
                      options.lost_after, seed);
   }
-  for (std::size_t i = 0; i < (divided() ? ranks : 1); ++i) views_.emplace_back(ranks);
-  boxes_.resize(ranks);
-  for (sim::Mailbox& each : boxes_) each.under_way.resize(ranks);
-  causes_.resize(ranks);
+  const auto tell = [this](int gone, int to, Tag tag) {
+    deliver(std::make_shared<sim::Message>(gone, to, tag, scheduler_.now(), ConstBytes()));
+  };
+  for (int i = 0; i < (divided() ? size() : 1); ++i) rosters_.emplace_back(size(), tell);
+  for (std::size_t i = 0; i < ranks; ++i) boxes_.emplace_back(ranks);
   crashed_.resize(ranks);
-  survives_.resize(ranks);
   computed_.resize(ranks);
   communicated_.resize(ranks);
   behind_.resize(ranks);
@@ -87,37 +87,14 @@ void SimFabric::Hub::arrive(const std::shared_ptr<sim::Message>& message) {
   --left;
   deliver(message);
   // The last word of a rank that has left: who waits for more does so in vain.
-  if (left == 0 && !here(message->to, message->from)) scheduler_.wake_rank(message->to);
-}
-
-void SimFabric::Hub::deliver(const std::shared_ptr<sim::Message>& message) {
-  sim::Mailbox& to = box(message->to);
-  const auto found = std::find_if(to.posted.begin(), to.posted.end(),
-                                  [&](auto* r) { return r->matches(message->from, message->tag); });
-  sim::Receiver* const receiver = found == to.posted.end() ? nullptr : *found;
-  const bool owned = !message->copy.empty() || message->data.empty();
-  if (!owned && (receiver == nullptr || receiver->borrows())) message->keep_copy();
-  if (receiver == nullptr) {
-    to.messages.push_back(message);
-  } else {
-    to.posted.erase(found);
-    receiver->accept(message);
-  }
-  message->arrived = true;
-  scheduler_.wake(message->done);
+  if (left == 0 && !roster(message->to).here(message->from)) scheduler_.wake_rank(message->to);
 }
 
 // --- who leaves
 
 // The rank learns that another has left, or that it has itself.
 void SimFabric::Hub::mark(int rank, int gone, const Departure& how) {
-  sim::View& known = view(rank);
-  const auto at = static_cast<std::size_t>(gone);
-  if (known.departures[at].why.empty()) known.departures[at] = how;  // the first reason is the true one
-  if (!known.here(gone)) return;
-  known.presence[at] = how.failed ? sim::Presence::kFailed : sim::Presence::kDone;
-  if (how.failed) known.failed = gone;
-  for (const auto& [to, tag] : known.news.leave(gone)) tell_departure(gone, to, tag);
+  if (!roster(rank).mark(gone, how)) return;
   divided() ? scheduler_.wake_rank(rank) : scheduler_.wake_everyone();
 }
 
@@ -126,31 +103,16 @@ void SimFabric::Hub::leave(int rank, const Departure& how) {
   if (members_) members_->leave(rank, how);
 }
 
-void SimFabric::Hub::tell_departures(int rank, Tag tag) {
-  for (const int gone : view(rank).news.subscribe({rank, tag})) tell_departure(gone, rank, tag);
-}
-
-void SimFabric::Hub::tell_departure(int gone, int to, Tag tag) {
-  deliver(std::make_shared<sim::Message>(gone, to, tag, scheduler_.now(), ConstBytes()));
-}
-
 // What it still sends is as if it had come a moment earlier, but nobody waits for it.
 void SimFabric::Hub::on_loss(int rank, const Loss& loss) {
-  view(rank).given_up[static_cast<std::size_t>(loss.rank)] = true;
+  box(rank).given_up[static_cast<std::size_t>(loss.rank)] = true;
   mark(rank, loss.rank, {true, loss.why});
 }
 
 void SimFabric::Hub::fail(int rank, const std::exception_ptr& error) {
-  const auto at = static_cast<std::size_t>(rank);
-  if (error && view(rank).failing(rank)) return;  // its own end wakes its agents: no cause
-  if (error && !causes_[at]) causes_[at] = error;
-  Departure how = error ? agent_failure(error) : Departure{true, ""};
-  // Something is unwound and its error not known here, but a rank is lost: that will be why.
-  if (const int gone = view(rank).failed; !error && gone != kAnyRank) {
-    const Departure& first = view(rank).departures[static_cast<std::size_t>(gone)];
-    how = {true, first.why, first.culprit >= 0 ? first.culprit : gone};
-  }
-  leave(rank, how);
+  Roster& known = roster(rank);
+  if (error && !known.blame(rank, error)) return;
+  leave(rank, error ? agent_failure(error) : known.consequence(rank).value_or(Departure{true, ""}));
 }
 
 void SimFabric::Hub::schedule_faults() {
@@ -174,7 +136,7 @@ void SimFabric::Hub::schedule_faults() {
 
 void SimFabric::Hub::crash(int rank, const std::string& why) {
   scheduler_.resume(rank);  // to unwind
-  if (!here(rank, rank)) return scheduler_.wake_rank(rank);
+  if (!roster(rank).here(rank)) return scheduler_.wake_rank(rank);
   crashed_[static_cast<std::size_t>(rank)] = true;
   mark(rank, rank, {true, why});
   if (members_) members_->die(rank, why);
@@ -183,31 +145,19 @@ void SimFabric::Hub::crash(int rank, const std::string& why) {
 // --- waits
 
 bool SimFabric::Hub::hopeless(const MessageWait& what) {
-  const auto [rank, peer, tag] = what;
-  if (interrupted_.load() || crashed(rank) || !scheduler_.deadlock().empty()) return true;
-  const sim::View& known = view(rank);
-  if (divided() && known.failing(rank)) return true;
-  if (survives(rank) && known.failed != kAnyRank) {
-    if (!known.here(rank) || (peer != kAnyRank && tag.is_collective())) return true;
-    if (peer == kAnyRank) return false;
-  }
-  const int whom = peer == kAnyRank ? known.failed : peer;
-  if (whom == kAnyRank) return false;
-  if (known.here(whom)) return false;
-  return known.given_up[static_cast<std::size_t>(whom)] ||
-         box(rank).under_way[static_cast<std::size_t>(whom)] == 0;
+  const Roster& known = roster(what.rank);
+  if (crashed(what.rank) || !scheduler_.deadlock().empty() || known.over(what)) return true;
+  const int gone = known.missing(what);
+  if (gone == kAnyRank) return false;
+  const sim::Mailbox& own = box(what.rank);
+  return own.given_up[static_cast<std::size_t>(gone)] || own.under_way[static_cast<std::size_t>(gone)] == 0;
 }
 
-void SimFabric::Hub::give_up(int rank, int peer, Tag tag) {
-  require_alive(rank);
-  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const sim::View& known = view(rank);
-  const bool own_end = divided() && known.failing(rank);
-  const int gone = own_end ? rank : peer == kAnyRank || known.here(peer) ? known.failed : peer;
-  if (gone == kAnyRank || known.here(gone)) throw Error(scheduler_.deadlock());
-  Departure how = known.departures[static_cast<std::size_t>(gone)];
-  if (how.why.empty()) how.why = "it is failing";
-  throw loss(rank, gone, how, describe_wait(rank, peer, tag));
+void SimFabric::Hub::give_up(const MessageWait& what) {
+  require_alive(what.rank);
+  const Roster& known = roster(what.rank);
+  if (!known.interrupted() && known.whom(what) == kAnyRank) throw Error(scheduler_.deadlock());
+  known.give_up(what);
 }
 
 void SimFabric::Hub::spend_compute(int rank, std::int64_t step, double share) {
@@ -232,7 +182,7 @@ void SimFabric::Hub::resume(int rank) {
   Seconds first = came[at];
   Seconds last = came[at];
   for (int each = 0; each < size(); ++each) {
-    if (!here(rank, each)) continue;  // it did not come
+    if (!roster(rank).here(each)) continue;  // it did not come
     first = std::min(first, came[static_cast<std::size_t>(each)]);
     last = std::max(last, came[static_cast<std::size_t>(each)]);
   }

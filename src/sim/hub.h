@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -18,11 +17,11 @@
 #include "sim/pieces.h"
 #include "sim/pipes.h"
 #include "sim/scheduler.h"
-#include "sim/view.h"
 #include "tacit/core/error.h"
 #include "tacit/core/hash.h"
 #include "tacit/sim/fabric.h"
 #include "transport/limits.h"
+#include "transport/roster.h"
 
 namespace tacit {
 class SimFabric::Hub : private sim::MembersOwner {
@@ -39,25 +38,21 @@ class SimFabric::Hub : private sim::MembersOwner {
   void run(const std::function<void(int)>& body);
   void leave(int rank, const Departure& how);
   void fail(int rank, const std::exception_ptr& error);
-  std::exception_ptr cause(int rank) const { return causes_[static_cast<std::size_t>(rank)]; }
-  void interrupt() { interrupted_.store(true); }
+  void interrupt() {
+    for (Roster& each : rosters_) each.interrupt();
+  }
   bool crashed(int rank) const { return crashed_[static_cast<std::size_t>(rank)]; }
   // Throws where the rank's machine has crashed.
   void require_alive(int rank) const;
 
-  void survive(int rank) { survives_[static_cast<std::size_t>(rank)] = true; }
-  bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)]; }
-  void tell_departures(int rank, Tag tag);
-  std::vector<Loss> losses(int rank) const { return view(rank).losses(); }
-  // As far as the rank knows.
-  bool here(int rank, int peer) const { return view(rank).here(peer); }
-  // Whether each rank has a view of its own: what one knows the others may not, and what is sent may never arrive.
+  // What the rank knows.
+  Roster& roster(int rank) { return rosters_[divided() ? static_cast<std::size_t>(rank) : 0]; }
+  // Whether each rank has a roster of its own: what one knows the others may not, and what is sent may never arrive.
   bool divided() const { return members_.has_value(); }
 
   void send(const std::shared_ptr<sim::Message>& message);
   bool hopeless(const MessageWait& what);
-  [[noreturn]] void give_up(int rank, int peer, Tag tag);
-  // Sleeps at the gate until done() or hopeless(peer), within the limits.
+  // Sleeps at the gate until done(), within the limits. Throws where that is hopeless.
   template <class Done>
   void wait(sim::Gate& gate, const MessageWait& what, const Done& done);
   template <class Done>
@@ -85,10 +80,8 @@ class SimFabric::Hub : private sim::MembersOwner {
   void on_death(int rank, const Loss& loss) override { mark(rank, loss.rank, {true, loss.why}); }
   void on_end(int rank, const std::string& why) override { leave(rank, {true, why, rank}); }
 
-  const sim::View& view(int rank) const { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
-  sim::View& view(int rank) { return views_[divided() ? static_cast<std::size_t>(rank) : 0]; }
+  [[noreturn]] void give_up(const MessageWait& what);
   void mark(int rank, int gone, const Departure& how);
-  void tell_departure(int gone, int to, Tag tag);
   void carry(const std::shared_ptr<sim::Message>& message);
   void arrive(const std::shared_ptr<sim::Message>& message);
   void deliver(const std::shared_ptr<sim::Message>& message);
@@ -104,14 +97,11 @@ class SimFabric::Hub : private sim::MembersOwner {
   const bool holds_;  // whether faults may hold messages back
   sim::Pipes pipes_;
   std::optional<sim::Members> members_;  // where ranks may come to know different things
-  std::deque<sim::View> views_;          // by rank where there are members; else one for all
+  std::deque<Roster> rosters_;           // by rank where there are members; else one for all
   std::deque<sim::Mailbox> boxes_;
   std::deque<sim::SimTasks> tasks_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<std::exception_ptr> causes_;
   std::vector<bool> crashed_;
-  std::vector<bool> survives_;
-  std::atomic<bool> interrupted_{false};
 
   std::vector<double> computed_;
   std::vector<double> communicated_;
@@ -130,6 +120,7 @@ template <class Done>
 void SimFabric::Hub::wait(sim::Gate& gate, const MessageWait& what, const Done& done) {
   wait_within(limits_, tasks(what.rank).clock(), what,
               [&](Deadline deadline) { return ready_by(gate, what, done, deadline); });
+  if (!done()) give_up(what);
 }
 
 template <class Done>

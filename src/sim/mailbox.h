@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "sim/scheduler.h"
 #include "tacit/core/views.h"
+#include "transport/matcher.h"
 
 namespace tacit::sim {
 
@@ -33,21 +33,14 @@ struct Message {
   }
 };
 
-// A receive that was posted.
-class Receiver {
- public:
-  virtual ~Receiver() = default;
-  virtual bool matches(int from, Tag tag) const = 0;
-  virtual bool borrows() const = 0;
-  // Called by whoever took it off the posted list or never put it there.
-  virtual void accept(std::shared_ptr<Message> message) = 0;
-};
+class ReceiveOperation;
 
-// What waits at one rank, as in the transport between threads.
+// What waits at one rank.
 struct Mailbox {
-  std::deque<std::shared_ptr<Message>> messages;
-  std::vector<Receiver*> posted;
+  explicit Mailbox(std::size_t ranks) : under_way(ranks), given_up(ranks) {}
+  Matcher<Message, ReceiveOperation> matcher{};
   std::vector<std::uint32_t> under_way;  // messages to this rank, by sender
+  std::vector<bool> given_up;  // senders whose silence was too long: nobody waits for what is under way
 };
 
 }  // namespace tacit::sim

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "tacit/collectives/board.h"
-#include "tacit/collectives/errand.h"
 #include "tacit/collectives/push_sum.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/peer_draw.h"

@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "tacit/core/buffer.h"
-#include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -26,15 +25,15 @@ class Local final : public Strategy {
   void start(Worker& w) override {
     Strategy::start(w);
     mean_ = w.make_mean({.sends = Sends::kDifferences});
-    if (mean_->exact()) return;
-    base_.assign(w.params());
-    moved_.assign(w.params());
+    if (!mean_->exact()) base_.assign(w.params());
   }
 
   void step(Worker& w) override {
     w.apply(w.gradient());
     apart_ = (w.t() + 1) % period_ != 0;
-    if (!apart_) mean_->exact() ? mean_->mean(w, w.params()) : average_moves(w);
+    if (apart_) return;
+    mean_->mean_from(w, base_.view(), w.params());
+    if (!mean_->exact()) base_.take(w.params());
   }
 
   void model(Worker& w, FloatView out) override {
@@ -58,18 +57,10 @@ class Local final : public Strategy {
   }
 
  private:
-  void average_moves(Worker& w) {
-    kernels::difference(w.params(), base_.view(), moved_.view());
-    mean_->mean(w, moved_.view());
-    kernels::add(moved_.view(), base_.view());
-    base_.give(w.params());
-  }
-
   const std::int64_t period_;
   bool apart_ = false;  // whether replicas differ; the same on every rank
   std::unique_ptr<Mean> mean_;
-  Buffer base_;   // the last average, equal on every rank; this and moved_ are empty where means are exact
-  Buffer moved_;  // x - base
+  Buffer base_;  // the last average, equal on every rank; empty where means are exact
 };
 
 }  // namespace

@@ -104,6 +104,7 @@ class BrakedWorker final : public Worker {
   std::span<const Slice> tensors() const override { return w_.tensors(); }
   std::span<const std::size_t> rows() const override { return w_.rows(); }
   std::unique_ptr<Mean> make_mean(const MeanOptions& options) override { return w_.make_mean(options); }
+  std::unique_ptr<PushCodec> make_push_codec(int servers) override { return w_.make_push_codec(servers); }
   Comm& comm() override { return w_.comm(); }
   Tasks& tasks() override { return w_.tasks(); }
   Rng rng(Rng::Use use) const override { return w_.rng(use); }

@@ -22,10 +22,6 @@ Departure agent_failure(const std::exception_ptr& error) {
   return how;
 }
 
-Departure consequence(int gone, const Departure& first) {
-  return {true, first.why, first.culprit >= 0 ? first.culprit : gone};
-}
-
 PeerLost loss(int rank, int gone, const Departure& how, const std::string& wait) {
   const std::string why = how.why + " (" + wait + ")";
   if (how.culprit < 0 || how.culprit == gone) return {rank, gone, why};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One wording for ranks that leave, in every transport between processes.
+// One wording for ranks that leave, in every transport.
 #pragma once
 
 #include <string>
@@ -15,8 +15,6 @@ Departure failure(const std::exception_ptr& error);
 
 // The same for a rank of which an agent failed.
 Departure agent_failure(const std::exception_ptr& error);
-// Of a rank that ends because `gone` left like this.
-Departure consequence(int gone, const Departure& first);
 
 // The error of a rank that waits for `gone`, which has left. It names the rank that failed first, and not the one that
 // told of it. `wait` is what describe_wait says.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "transport/inbox.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -13,7 +12,7 @@ namespace tacit {
 // The receiving side of a message. Its message_ is written under the inbox's lock before arrived_ is set.
 class Receive final : public Operation {
  public:
-  Receive(Inbox& inbox, const Inbox::Want& want) : inbox_(inbox), want_(want) {
+  Receive(Inbox& inbox, const Want& want) : inbox_(inbox), want_(want) {
     inbox_.post(*this);
     if (!want_.borrow && arrived_.load() && message_->offer && !take_offer()) lose_offer();
   }
@@ -34,18 +33,15 @@ class Receive final : public Operation {
     const bool in_place = m.landing.data() == want_.into.data();
     if (!std::exchange(settled_, true)) {
       inbox_.ledger_.count_received(m.from, want_.tag.lane(), m.length, m.framing);
-      if (!want_.borrow && !in_place && m.length <= want_.into.size())
-        copy<std::byte>(m.landing, want_.into.first(m.length));
+      if (!in_place && want_.has_room(m.length)) copy<std::byte>(m.landing, want_.into.first(m.length));
     }
-    if (want_.borrow) return {m.from, want_.tag, m.landing};
-    if (m.length > want_.into.size())
-      refuse_length(inbox_.rank_, {m.from, want_.tag, m.landing}, want_.into.size());
-    return {m.from, want_.tag, want_.into.first(m.length)};
+    return want_.arrival(inbox_.rank_, m.from, m.landing);
   }
+  const Want& want() const { return want_; }
   bool ready_by(Deadline deadline) override {
-    return inbox_.waiter_.ready_by(want_.peer, arrived_, deadline);
+    return inbox_.waiter_.ready_by(want_.peer, want_.tag, arrived_, deadline);
   }
-  bool ready() override { return inbox_.waiter_.ready(want_.peer, arrived_); }
+  bool ready() override { return inbox_.waiter_.ready(want_.peer, want_.tag, arrived_); }
 
  private:
   friend class Inbox;
@@ -67,12 +63,9 @@ class Receive final : public Operation {
   [[noreturn]] void lose_offer() const {
     throw PeerLost(inbox_.rank_, message_->from, "its memory cannot be read any more");
   }
-  bool matches(int from, Tag tag) const {
-    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
-  }
 
   Inbox& inbox_;
-  const Inbox::Want want_;
+  const Want want_;
   std::shared_ptr<Message> message_;
   std::atomic<bool> arrived_{false};
   bool settled_ = false;  // the owner's
@@ -106,23 +99,19 @@ std::shared_ptr<Message> Inbox::announce(int from, Tag tag, std::size_t length, 
 }
 
 void Inbox::place(const std::shared_ptr<Message>& message) {
-  const auto found = std::find_if(posted_.begin(), posted_.end(),
-                                  [&](const Receive* r) { return r->matches(message->from, message->tag); });
-  Receive* receive = found == posted_.end() ? nullptr : *found;
-  if (receive != nullptr && !receive->want_.borrow && message->length <= receive->want_.into.size()) {
+  Receive* const receive = matcher_.first_receive(message->from, message->tag);
+  if (receive != nullptr && receive->want_.has_room(message->length)) {
     message->landing = receive->want_.into.first(message->length);
   } else {
     make_room(*message);
   }
   message->receiver = receive;
   if (receive != nullptr) {  // nothing throws from here on
-    posted_.erase(found);
+    matcher_.withdraw(*receive);
     message->begun = RealClock().now();
     receive->message_ = message;
   } else {
-    const auto later = std::find_if(unclaimed_.begin(), unclaimed_.end(),
-                                    [&](const auto& m) { return m->order > message->order; });
-    unclaimed_.insert(later, message);
+    matcher_.hold(message, [&](const auto& m) { return m->order > message->order; });
   }
 }
 
@@ -143,15 +132,13 @@ bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, st
   {
     const MutexLock lock(mutex_);
     message->order = announced_++;
-    const auto found =
-        std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return r->matches(from, tag); });
-    if (found == posted_.end()) {
+    receive = matcher_.first_receive(from, tag);
+    if (receive == nullptr) {
       message->complete = true;
-      unclaimed_.push_back(std::move(message));
+      matcher_.hold(std::move(message));
       return true;
     }
-    receive = *found;
-    posted_.erase(found);
+    matcher_.withdraw(*receive);
     message->receiver = receive;
     message->begun = RealClock().now();
     receive->message_ = message;
@@ -165,24 +152,14 @@ bool Inbox::offer(int from, Tag tag, std::size_t length, std::size_t framing, st
 void Inbox::withdraw(int from, std::uint64_t ticket) {
   std::shared_ptr<Message> message;  // dropped without the lock: that says something to the sender
   const MutexLock lock(mutex_);
-  const auto found = std::find_if(unclaimed_.begin(), unclaimed_.end(), [&](const auto& m) {
-    return m->from == from && m->offer && m->offer->ticket() == ticket;
-  });
-  if (found == unclaimed_.end()) return;
-  message = std::move(*found);
-  unclaimed_.erase(found);
+  message = matcher_.take(
+      [&](const auto& m) { return m->from == from && m->offer && m->offer->ticket() == ticket; });
 }
 
 void Inbox::post(Receive& receive) {
   const MutexLock lock(mutex_);
-  const auto found = std::find_if(unclaimed_.begin(), unclaimed_.end(),
-                                  [&](const auto& m) { return receive.matches(m->from, m->tag); });
-  if (found == unclaimed_.end()) {
-    posted_.push_back(&receive);
-    return;
-  }
-  receive.message_ = std::move(*found);
-  unclaimed_.erase(found);
+  receive.message_ = matcher_.take_or_post(receive);
+  if (!receive.message_) return;
   if (receive.message_->complete) {
     receive.arrived_.store(true);
   } else {
@@ -196,7 +173,7 @@ void Inbox::drop(Receive& receive) noexcept {
   int from = kAnyRank;
   {
     const MutexLock lock(mutex_);
-    if (std::erase(posted_, &receive) > 0 || !receive.message_ || receive.message_->complete) return;
+    if (matcher_.withdraw(receive) || !receive.message_ || receive.message_->complete) return;
     from = receive.message_->from;
   }
   waiter_.between_reads(from, [&] {
@@ -219,7 +196,7 @@ void Inbox::drop(Receive& receive) noexcept {
 void Inbox::clear() {
   std::vector<std::shared_ptr<Message>> dropped;  // without the lock: that says something to the senders
   const MutexLock lock(mutex_);
-  dropped.swap(unclaimed_);
+  dropped = matcher_.take_all();
 }
 
 }  // namespace tacit

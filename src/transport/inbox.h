@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where messages from other processes and this rank's receives meet. A transport announces a message when its header is
-// there, fills the memory it is given, and says when the message is complete; it need not know who receives it.
+// there, fills the memory it is given, and says when the message is complete; it need not know who receives it. Which
+// message goes to which receive is Matcher's rule; what is here beyond it is what messages in one memory do not have:
+// they come in piece by piece, while receives come and go, and find memory of the rank's own or lie offered elsewhere.
 #pragma once
 
 #include <array>
@@ -8,10 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <vector>
 
 #include "tacit/transport/endpoint.h"
 #include "transport/buffer_pool.h"
+#include "transport/matcher.h"
 #include "transport/spin_mutex.h"
 
 namespace tacit {
@@ -67,9 +69,9 @@ class Waiter {
   // Returns once done; throws where waiting for this peer is pointless or too long.
   virtual void wait(int peer, Tag tag, const std::atomic<bool>& done) = 0;
   // True once wait() would return or throw at once.
-  virtual bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) = 0;
+  virtual bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) = 0;
   // The same now, without a look at what has come. Where no peer can be lost, that is done.
-  virtual bool ready(int, const std::atomic<bool>& done) const { return done.load(); }
+  virtual bool ready(int, Tag, const std::atomic<bool>& done) const { return done.load(); }
   // Runs fn while nobody fills a message from this peer.
   virtual void between_reads(int peer, const std::function<void()>& fn) = 0;
 };
@@ -79,13 +81,6 @@ class Inbox {
  public:
   Inbox(int rank, Ledger& ledger, Waiter& waiter) : rank_(rank), ledger_(ledger), waiter_(waiter) {}
 
-  // Without a buffer the message is borrowed.
-  struct Want {
-    int peer;
-    Tag tag;
-    Bytes into;
-    bool borrow;
-  };
   Request receive(const Want& want);
 
   // For the reader, in the order in which a peer sent: fill `landing` of what announce() gives, then call complete().
@@ -115,8 +110,7 @@ class Inbox {
   BufferPool pool_;
   SpinMutex mutex_;
   std::uint64_t announced_ TACIT_GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<Message>> unclaimed_ TACIT_GUARDED_BY(mutex_);  // by their order
-  std::vector<Receive*> posted_ TACIT_GUARDED_BY(mutex_);
+  Matcher<Message, Receive> matcher_ TACIT_GUARDED_BY(mutex_);  // messages by their order
 };
 
 }  // namespace tacit

@@ -139,22 +139,24 @@ class EveryStrategy : public StrategyInWorld {
   }
 };
 
+// How fast ranks were so far is not part of a state either: for those that wait for nobody they are in step.
 TEST_P(EveryStrategy, EndsWithEqualWeightsAndResumesToTheBit) {
+  const Pace pace = form().info().asynchronous ? Pace::kEven : Pace::kUneven;
   for (const int ranks : kRankCounts)
-    open(ranks, [&](const OpenWorld& world) {
+    open(ranks, pace, [&](const OpenWorld& world) {
       const ReplicaCase how = replicas(ranks);
       const AllNotes all =
           notes_of(world, [&](Process& me, Notes& notes) { save_and_resume(me, how, notes); });
       for (Notes rank : all) {
         for (const char* what : {"whole", "whole on the way", "resumed", "resumed on the way"})
-          EXPECT_EQ(rank[what], Notes(all[0])[what]) << what << " with " << ranks << " ranks";
+          EXPECT_TRUE(rank[what] == Notes(all[0])[what]) << what << " with " << ranks << " ranks";
         for (const float x : floats_of(rank["whole"])) ASSERT_TRUE(std::isfinite(x));
-        EXPECT_NE(rank["whole"], rank["whole on the way"]) << "no step changed anything";
-        EXPECT_EQ(rank["afterwards"], rank["whole"]) << "the model after finish() is params()";
+        EXPECT_FALSE(rank["whole"] == rank["whole on the way"]) << "no step changed anything";
+        EXPECT_TRUE(rank["afterwards"] == rank["whole"]) << "the model after finish() is params()";
         EXPECT_EQ(rank["sent afterwards"], rank["sent"]) << "after finish() nothing is exchanged";
         EXPECT_EQ(rank["state left"], "nothing");
-        if (deterministic()) {
-          EXPECT_EQ(rank["resumed"], rank["whole"]) << ranks << " ranks";
+        if (GetParam().deterministic()) {
+          EXPECT_TRUE(rank["resumed"] == rank["whole"]) << ranks << " ranks";
         }
       }
     });
@@ -162,7 +164,7 @@ TEST_P(EveryStrategy, EndsWithEqualWeightsAndResumesToTheBit) {
 
 TEST_P(EveryStrategy, WithALearningRateOfZeroKeepsTheStartWeights) {
   for (const int ranks : {1, 4, 5})
-    open(ranks, [&](const OpenWorld& world) {
+    open(ranks, Pace::kUneven, [&](const OpenWorld& world) {
       ReplicaCase how = replicas(ranks);
       how.lr = [](std::int64_t) { return 0.0F; };
       const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
@@ -183,7 +185,7 @@ TEST_P(EveryStrategy, TakesOneParameterAndManyOfThem) {
     std::size_t parameters;
   } const sizes[] = {{5, 1}, {3, 150'001}};
   for (const auto& [ranks, parameters] : sizes)
-    open(ranks, [&](const OpenWorld& world) {
+    open(ranks, Pace::kUneven, [&](const OpenWorld& world) {
       ReplicaCase how = replicas(ranks);
       how.parameters = parameters;
       const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
@@ -198,21 +200,19 @@ TEST_P(EveryStrategy, TakesOneParameterAndManyOfThem) {
     });
 }
 
-TEST_P(EveryStrategy, GivesTheSameBitsAndTraceForTheSameSeed) {
-  if (!deterministic()) GTEST_SKIP() << "it depends on who is faster, outside of virtual time";
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(everywhere(all_forms())), test_name);
+
+class EveryDeterministicStrategy : public EveryStrategy {};
+
+TEST_P(EveryDeterministicStrategy, GivesTheSameBitsAndTraceForTheSameSeed) {
   const auto run = [&] {
-    return from_child([&] {
-      std::string end;
-      open(4, [&](const OpenWorld& world) {
-        const ReplicaCase how = replicas(4);
-        const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
-          RankRun rank(me, how, notes);
-          run_to_end(rank, 0, "whole", notes);
-        });
-        end = std::to_string(hash_bytes(std::as_bytes(std::span(Notes(all[3])["whole"])))) + " " +
-              world.trace();
+    return ask(4, Pace::kUneven, [&](const OpenWorld& world) {
+      const ReplicaCase how = replicas(4);
+      const AllNotes all = notes_of(world, [&](Process& me, Notes& notes) {
+        RankRun rank(me, how, notes);
+        run_to_end(rank, 0, "whole", notes);
       });
-      return end;
+      return hash_text(hash_bytes(std::as_bytes(std::span(Notes(all[3])["whole"])))) + world.trace();
     });
   };
   const std::string once = run();
@@ -220,28 +220,38 @@ TEST_P(EveryStrategy, GivesTheSameBitsAndTraceForTheSameSeed) {
   EXPECT_EQ(once, run());
 }
 
-TEST_P(EveryStrategy, SendsTheSameBytesInEveryWorld) {
-  if (form().info().asynchronous) GTEST_SKIP() << "what it sends depends on who is faster";
-  if (GetParam().world != "tcp") GTEST_SKIP() << "threads are compared with TCP";
+INSTANTIATE_TEST_SUITE_P(All, EveryDeterministicStrategy,
+                         ::testing::ValuesIn(deterministic(everywhere(all_forms()))), test_name);
+
+class EveryStrategyOverTcp : public EveryStrategy {};
+
+TEST_P(EveryStrategyOverTcp, SendsTheBytesThatItSendsBetweenThreads) {
   for (const int ranks : {3, 4}) {
-    std::vector<AllNotes> both;
+    if (!form().fits(ranks)) continue;
     const ReplicaCase how = replicas(ranks);
-    for (const char* name : {"threads", "tcp"})
-      if (form().fits(ranks))
-        strategy_world(name).open(ranks, [&](const OpenWorld& world) {
-          both.push_back(notes_of(world, [&](Process& me, Notes& notes) {
-            RankRun run(me, how, notes);
-            run_to_end(run, 0, "whole", notes);
-            notes["sent"] = run.sent();
-          }));
+    const auto ends = [&](const std::string& where) {
+      AllNotes all;
+      strategy_world(where).open(ranks, Pace::kEven, [&](const OpenWorld& world) {
+        all = notes_of(world, [&](Process& me, Notes& notes) {
+          RankRun run(me, how, notes);
+          run_to_end(run, 0, "whole", notes);
+          notes["sent"] = run.sent();
         });
-    if (!both.empty()) {
-      EXPECT_EQ(both[0], both[1]) << ranks << " ranks";
+        return "";
+      });
+      return all;
+    };
+    AllNotes threads = ends("threads");
+    AllNotes tcp = ends("tcp");
+    for (std::size_t rank = 0; rank < tcp.size(); ++rank) {
+      EXPECT_EQ(tcp[rank]["sent"], threads[rank]["sent"]) << "rank " << rank << " of " << ranks;
+      EXPECT_TRUE(tcp[rank] == threads[rank]) << "weights of rank " << rank << " of " << ranks;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(everywhere(all_forms())), test_name);
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategyOverTcp,
+                         ::testing::ValuesIn(deterministic(in_one("tcp", all_forms()))), test_name);
 
 }  // namespace
 }  // namespace tacit::test

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -48,12 +49,28 @@ inline std::vector<StrategyForm> all_forms() {
 struct FormInWorld {
   StrategyForm form;
   std::string world;
+
+  bool deterministic() const { return strategy_world(world).virtual_time || !form.info().asynchronous; }
+  friend std::ostream& operator<<(std::ostream& out, const FormInWorld& it) {
+    return out << it.form.strategy << " " << it.form.compress << " on " << it.world;
+  }
 };
 
 inline std::vector<FormInWorld> everywhere(const std::vector<StrategyForm>& forms) {
   std::vector<FormInWorld> all;
   for (const StrategyForm& form : forms)
     for (const StrategyWorld& world : strategy_worlds()) all.push_back({form, world.name});
+  return all;
+}
+inline std::vector<FormInWorld> in_one(const std::string& world, const std::vector<StrategyForm>& forms) {
+  std::vector<FormInWorld> all;
+  for (const StrategyForm& form : forms) all.push_back({form, world});
+  return all;
+}
+
+// Those of which the same seed gives the same bits.
+inline std::vector<FormInWorld> deterministic(std::vector<FormInWorld> all) {
+  std::erase_if(all, [](const FormInWorld& each) { return !each.deterministic(); });
   return all;
 }
 
@@ -72,10 +89,15 @@ class StrategyInWorld : public ::testing::TestWithParam<FormInWorld> {
   }
   const StrategyForm& form() const { return GetParam().form; }
   const StrategyWorld& world() const { return strategy_world(GetParam().world); }
-  // Whether the same seed gives the same bits here.
-  bool deterministic() const { return world().virtual_time || !form().info().asynchronous; }
-  void open(int ranks, const std::function<void(const OpenWorld&)>& test) const {
-    if (form().fits(ranks)) world().open(ranks, test);
+  // Nothing where it does not fit so many ranks.
+  void open(int ranks, Pace pace, const std::function<void(const OpenWorld&)>& test) const {
+    ask(ranks, pace, [&](const OpenWorld& world) {
+      test(world);
+      return "";
+    });
+  }
+  std::string ask(int ranks, Pace pace, const std::function<std::string(const OpenWorld&)>& test) const {
+    return form().fits(ranks) ? world().open(ranks, pace, test) : "";
   }
 };
 

@@ -21,7 +21,7 @@ std::vector<StrategyForm> default_forms() {
 
 TEST_P(EveryTrainedStrategy, LowersTheLossAndEndsWithEqualFiniteWeights) {
   for (const int ranks : kRankCounts)
-    open(ranks, [&](const OpenWorld& world) {
+    open(ranks, Pace::kUneven, [&](const OpenWorld& world) {
       const TrainCase c{.strategy = form().strategy, .ranks = ranks, .steps = 40, .global_batch = 120};
       const Trained run = train_by(world.run, c);
       ASSERT_TRUE(run.summary.loss && run.summary.accuracy);
@@ -37,35 +37,39 @@ TEST_P(EveryTrainedStrategy, LowersTheLossAndEndsWithEqualFiniteWeights) {
     });
 }
 
-TEST_P(EveryTrainedStrategy, GivesOtherBitsForAnotherSeed) {
-  if (!deterministic()) GTEST_SKIP() << "it depends on who is faster, outside of virtual time";
+INSTANTIATE_TEST_SUITE_P(All, EveryTrainedStrategy, ::testing::ValuesIn(everywhere(default_forms())),
+                         test_name);
+
+class EverySeededStrategy : public StrategyInWorld {};
+
+TEST_P(EverySeededStrategy, GivesTheSameBitsForTheSameSeedAndOthersForAnother) {
   const auto run = [&](std::uint64_t seed) {
-    return from_child([&] {
-      std::string hash;
-      open(4, [&](const OpenWorld& world) {
-        TrainCase c{.strategy = form().strategy, .ranks = 4, .steps = 20};
-        c.seed = seed;
-        hash = train_by(world.run, c).summary.weights_hash;
-      });
-      return hash;
+    return ask(4, Pace::kUneven, [&](const OpenWorld& world) {
+      TrainCase c{.strategy = form().strategy, .ranks = 4, .steps = 20};
+      c.seed = seed;
+      return train_by(world.run, c).summary.weights_hash + world.trace();
     });
   };
   const std::string once = run(1);
-  EXPECT_EQ(once.size(), 16U);
+  EXPECT_FALSE(once.empty());
   EXPECT_EQ(once, run(1));
   EXPECT_NE(once, run(2));
 }
 
+INSTANTIATE_TEST_SUITE_P(All, EverySeededStrategy,
+                         ::testing::ValuesIn(deterministic(everywhere(default_forms()))), test_name);
+
+class EveryStrategyOfThreads : public StrategyInWorld {};
+
 // A rank whose third gradient fails.
-TEST_P(EveryTrainedStrategy, AFailingRankEndsTheRunWithItsOwnError) {
-  if (GetParam().world != "threads") GTEST_SKIP() << "losses have tests of their own in each world";
+TEST_P(EveryStrategyOfThreads, AFailingRankEndsTheRunWithItsOwnError) {
   NoObserver observer;
   TrainOptions options;
   options.strategy = form().strategy;
   options.batch = 10;
   options.steps = 40;
   std::vector<RankReport> reports(4);
-  open(4, [&](const OpenWorld& world) {
+  open(4, Pace::kEven, [&](const OpenWorld& world) {
     EXPECT_THROW(world.run([&](Process& me) {
       int asked = 0;
       const TrainJob job{test_data(),
@@ -84,7 +88,7 @@ TEST_P(EveryTrainedStrategy, AFailingRankEndsTheRunWithItsOwnError) {
   EXPECT_EQ(reports[2].steps, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryTrainedStrategy, ::testing::ValuesIn(everywhere(default_forms())),
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategyOfThreads, ::testing::ValuesIn(in_one("threads", default_forms())),
                          test_name);
 
 TEST(StrategyRegistry, EveryStrategyRefusesAnUnknownOptionByName) {

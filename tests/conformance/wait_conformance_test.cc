@@ -96,7 +96,9 @@ TEST_P(WaitConformance, WhoSurvivesIsToldOfLossesAndGoesOnWithTheOthers) {
     const int other = 1 - ep.rank();
     const Tag reply(Tag::Channel::kReply, Tag::Lane::kTrain, 1);
     try {  // the other may have left it because of the loss
-      ep.irecv(other, Tag(Tag::Channel::kAllReduce, Tag::Lane::kTrain, 1), in)->wait();
+      const Request left = ep.irecv(other, Tag(Tag::Channel::kAllReduce, Tag::Lane::kTrain, 1), in);
+      EXPECT_TRUE(left->ready_by(ep.clock().now()));
+      left->wait();
       ADD_FAILURE() << "nothing was sent";
     } catch (const PeerLost& lost) {
       EXPECT_EQ(lost.peer, 2);
@@ -144,6 +146,25 @@ TEST_P(WaitConformance, ARankThatFailsByItselfIsLostWithItsReason) {
       EXPECT_EQ(lost.peer, 1);
       EXPECT_NE(std::string(lost.what()).find("its agent failed: on purpose"), std::string::npos)
           << lost.what();
+    }
+  });
+}
+
+TEST_P(WaitConformance, ARankThatHasFailedWaitsForNobody) {
+  GetParam().run(2, test_limits(), [](TestRank& me) {
+    Endpoint& ep = me.endpoint;
+    if (ep.rank() == 0) {
+      EXPECT_THROW(ep.irecv(1, tag(), {})->wait(), PeerLost);
+      return;
+    }
+    ep.fail(std::make_exception_ptr(Mismatch("on purpose")));
+    for (const int peer : {0, kAnyRank}) {
+      try {
+        ep.irecv(peer, tag(), {})->wait();
+        ADD_FAILURE() << "nothing was sent";
+      } catch (const PeerLost& lost) {
+        EXPECT_EQ(lost.peer, 1) << lost.what();
+      }
     }
   });
 }

@@ -195,7 +195,8 @@ class Rank final : public ConnectionOwner {
     if (!done.load()) connection_->advance(&done);
     if (!done.load()) throw PeerLost(0, kPeer, "it sends no more");
   }
-  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  bool ready_by(int, Tag, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  void wait_returned(int, const std::atomic<bool>&) override {}
   void between_reads(int, const std::function<void()>& fn) override { connection_->between_reads(fn); }
   void on_lost(int, const std::string& why) override {
     TACIT_CHECK(!lost_ && !why.empty(), "a peer is lost once, and for a reason");

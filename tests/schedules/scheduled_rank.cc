@@ -238,12 +238,14 @@ void ScheduledRank::wait(int, Tag, const std::atomic<bool>& done) {
   if (!done.load()) throw LawBroken("a request that was ready is not");
 }
 
-bool ScheduledRank::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
-  if (quiet_ || done.load()) return done.load();
-  if (deadline != kNever) {
-    if (peer != kAnyRank && connected(peer)) connections_[static_cast<std::size_t>(peer)]->advance(&done);
-    return done.load();
-  }
+bool ScheduledRank::ready_by(int peer, Tag, const std::atomic<bool>& done, Deadline) {
+  if (!quiet_ && !done.load() && peer != kAnyRank && connected(peer))
+    connections_[static_cast<std::size_t>(peer)]->advance(&done);
+  return done.load();
+}
+
+void ScheduledRank::wait_returned(int peer, const std::atomic<bool>& done) {
+  if (quiet_ || done.load()) return;
   const bool before = std::exchange(blocked_, true);
   try {
     while (!done.load() && lost(peer) == 0)
@@ -254,7 +256,6 @@ bool ScheduledRank::ready_by(int peer, const std::atomic<bool>& done, Deadline d
     broken_ = broken.what();
   }
   blocked_ = before;
-  return done.load();
 }
 
 void ScheduledRank::between_reads(int peer, const std::function<void()>& fn) {

@@ -102,7 +102,8 @@ class ScheduledRank final : public ConnectionOwner {
 
   // ConnectionOwner
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
-  bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) override;
+  void wait_returned(int peer, const std::atomic<bool>& done) override;
   void between_reads(int peer, const std::function<void()>& fn) override;
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
   void on_lost(int peer, const std::string& why) override;
@@ -122,7 +123,7 @@ class ScheduledRank final : public ConnectionOwner {
   std::map<Lot, std::uint64_t> numbers_;
   std::uint64_t progress_ = 0;
   std::uint64_t progress_seen_ = 0;
-  bool quiet_ = false;    // ready_by looks at the flag alone
+  bool quiet_ = false;    // requests look at their flags alone
   bool blocked_ = false;  // in a destructor that waits
   std::string broken_;
 };

@@ -24,13 +24,13 @@ Floats gradient_of_step(std::int64_t t, std::size_t n) {
   return g;
 }
 
-// The weights of a rank alone after so many such gradients.
+// How far a rank alone comes with so many such gradients.
 Floats braked(const std::string& strategy, std::int64_t steps, std::size_t n, std::vector<Slice>& tensors) {
   const ReplicaCase c{.strategy = strategy, .ranks = 1, .optimizer = "sgd:momentum=0.9", .parameters = n};
   Floats end;
   with_replicas(c, [&](Replica& replica, Strategy& s) {
     tensors.assign(replica.tensors().begin(), replica.tensors().end());
-    copy(Floats(n, 1.0F), replica.params());
+    const Floats start = weights_of(replica);
     for (std::int64_t t = 0; t < steps; ++t) {
       replica.set_t(t);
       copy(gradient_of_step(t, n), replica.gradient());
@@ -38,13 +38,14 @@ Floats braked(const std::string& strategy, std::int64_t steps, std::size_t n, st
     }
     s.finish(replica);
     end = weights_of(replica);
+    for (std::size_t i = 0; i < n; ++i) end[i] -= start[i];
   });
   return end;
 }
 
 // The same by the formulas, in double: c = <g, v> / (|g| |v|), v <- mu v + (1 - rho c) g, w <- w - eta v.
 Doubles by_hand(double rho, std::int64_t steps, std::size_t n, const std::vector<Slice>& tensors) {
-  Doubles w(n, 1.0);
+  Doubles w(n, 0.0);
   Doubles v(n, 0.0);
   for (std::int64_t t = 0; t < steps; ++t) {
     const Floats g = gradient_of_step(t, n);

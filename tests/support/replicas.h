@@ -32,6 +32,7 @@ class Replica final : public ReplicaWorker {
  public:
   Replica(Process& process, const ReplicaCase& how)
       : ReplicaWorker(process, 1),
+        process_(process),
         how_(how),
         optimizer_(make_optimizer(how.optimizer)),
         params_(how.parameters),
@@ -54,6 +55,9 @@ class Replica final : public ReplicaWorker {
   std::unique_ptr<Optimizer> new_optimizer() const override { return optimizer_->fresh(); }
   std::span<const Slice> tensors() const override { return tensors_; }
   std::span<const FloatView> buffers() override { return {}; }
+
+  // For tests that look at all ranks between steps.
+  Comm& control() { return process_.control(); }
 
   // The gradient at params(), as it is on this rank at this step.
   void compute() { compute_of(rank()); }
@@ -80,6 +84,7 @@ class Replica final : public ReplicaWorker {
     compute_of(static_cast<int>(piece.value_or(rank())));
   }
 
+  Process& process_;
   const ReplicaCase& how_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<float> params_;
@@ -112,6 +117,10 @@ using Weights = std::vector<std::vector<float>>;  // by rank
 
 inline std::vector<float> weights_of(Replica& r) {
   return {r.params().host().begin(), r.params().host().end()};
+}
+
+inline std::vector<float> gradient_of(Replica& r) {
+  return {r.gradient().host().begin(), r.gradient().host().end()};
 }
 
 // The weights of every rank after a whole run.

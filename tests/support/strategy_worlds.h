@@ -27,18 +27,23 @@ struct OpenWorld {
   std::function<std::string()> trace = [] { return ""; };
 };
 
+// How simulated machines compute: in step, or out of it by jitter and stragglers. Real ones do as they can.
+enum class Pace { kEven, kUneven };
+
 struct StrategyWorld {
   std::string name;
   bool virtual_time;
   std::function<bool()> built;  // whether this build has it
-  // Opens one and gives it to the test, perhaps in a child of this process, whose failures are the test's.
-  std::function<void(int ranks, const std::function<void(const OpenWorld&)>& test)> open;
+  // Opens one and gives it to the test, perhaps in a child of this process, whose failures are the test's and whose
+  // result, which must be short, comes back.
+  std::function<std::string(int ranks, Pace pace, const std::function<std::string(const OpenWorld&)>& test)>
+      open;
 };
 
-// A network and machines that bring ranks out of step.
-inline Cluster uneven(int ranks) {
+inline Cluster cluster_at(Pace pace, int ranks) {
   Cluster cluster = flat(ranks);
   cluster.step = Seconds(0.001);
+  if (pace == Pace::kEven) return cluster;
   cluster.jitter = 0.3;
   cluster.stragglers.push_back({{}, 1, Seconds(0.003), 1});
   return cluster;
@@ -77,22 +82,22 @@ inline bool has_tcp() {
 }
 
 inline const std::vector<StrategyWorld>& strategy_worlds() {
-  using Test = std::function<void(const OpenWorld&)>;
+  using Test = std::function<std::string(const OpenWorld&)>;
   static const std::vector<StrategyWorld> all{
       {"threads", false, [] { return true; },
-       [](int ranks, const Test& test) {
+       [](int ranks, Pace, const Test& test) {
          World world = World::threads(ranks, with_test_limits());
-         test({ranks, [&](const ProcessBody& body) { world.run(body); }});
+         return test({ranks, [&](const ProcessBody& body) { world.run(body); }});
        }},
       {"tcp", false, has_tcp,
-       [](int ranks, const Test& test) {
-         test({ranks, [ranks](const ProcessBody& body) { run_over_tcp(ranks, body); }});
+       [](int ranks, Pace, const Test& test) {
+         return test({ranks, [ranks](const ProcessBody& body) { run_over_tcp(ranks, body); }});
        }},
-      {"simulated", true, has_simulator, [](int ranks, const Test& test) {
-         in_child([&] {
-           World world = World::simulated(uneven(ranks), 1, without_limits());
-           test({ranks, [&](const ProcessBody& body) { world.run(body); },
-                 [&] { return world.trace_hash(); }});
+      {"simulated", true, has_simulator, [](int ranks, Pace pace, const Test& test) {
+         return from_child([&] {
+           World world = World::simulated(cluster_at(pace, ranks), 1, without_limits());
+           return test({ranks, [&](const ProcessBody& body) { world.run(body); },
+                        [&] { return world.trace_hash(); }});
          });
        }}};
   return all;

@@ -10,6 +10,14 @@
 
 namespace tacit {
 
+// A vector for the servers, with what an algorithm wants to go with it.
+struct ShardPush {
+  int from = 0;  // filled in where it arrives
+  std::int64_t step = 0;
+  double weight = 0;
+  ConstFloatView x{};
+};
+
 // What one shard does with what workers push, and what it hands out. The algorithm of a parameter server is
 // in its rule.
 //
@@ -18,7 +26,9 @@ class ShardRule {
  public:
   virtual ~ShardRule() = default;
   // x is the shard's part of what `from` pushed at `step`; readable until this returns.
-  virtual void push(int from, std::int64_t step, ConstFloatView x) = 0;
+  virtual void push(int from, std::int64_t step, ConstFloatView x);
+  // A push and its answer, in one trip and at once. Here and in push, a rule that does not know the one is a Bug.
+  virtual ConstFloatView exchange(const ShardPush& push);
   // The same as it came: a message, for rules that read those in their own way.
   virtual void receive(int from, std::int64_t step, ConstBytes message) {
     push(from, step, floats_in(message));
@@ -52,6 +62,8 @@ class Shards {
   // One message for each of parts(), in their order, which the rules receive.
   void push(std::int64_t step, std::span<const ConstBytes> messages) const;
   void pull(std::int64_t step, FloatView out) const;
+  // There and back in one trip: out <- the rules' answers to their parts of push.x, which may be `out`.
+  void exchange(const ShardPush& push, FloatView out) const;
   // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Collective.
   void read(Collectives& over, std::int64_t step, FloatView out) const;
   void close();

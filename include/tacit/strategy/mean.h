@@ -11,6 +11,7 @@
 
 #include "tacit/collectives/comm.h"
 #include "tacit/compress/compression.h"
+#include "tacit/core/kernels.h"
 #include "tacit/core/state.h"
 #include "tacit/core/views.h"
 
@@ -67,6 +68,13 @@ class Mean {
   virtual bool exact() const { return true; }
   // x <- the mean over ranks.
   virtual void mean(Worker& w, FloatView x) = 0;
+  // The same of weights that have moved from `base`, which is equal on every rank: a mean that is not exact gets how far.
+  void mean_from(Worker& w, ConstFloatView base, FloatView x) {
+    if (exact()) return mean(w, x);
+    kernels::subtract(base, x);
+    mean(w, x);
+    kernels::add(base, x);
+  }
   // The same behind the next gradient: x is the exchange's until wait(). What it needs of the worker, its step, its
   // rate and its draws, is read now.
   virtual std::unique_ptr<Pending> start(Worker& w, FloatView x) = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "tacit/core/error.h"
@@ -32,11 +31,7 @@ struct PeerDraw {
     const double probability =
         options.number("probability", 1, 0, 1, {"of an exchange at a step, in place of period", "none"});
     if (options.given("probability")) draw.probability = probability;
-    std::vector<std::string> names;
-    for (const GraphName& each : kGraphNames) names.emplace_back(each.name);
-    const std::string name = options.choice("peers", names.front(), names, {"whom to draw from"});
-    for (const GraphName& each : kGraphNames)
-      if (each.name == name) draw.graph = each.which;
+    draw.graph = read_graph(options, "peers", Graph::kUniform, {"whom to draw from"});
     return draw;
   }
 

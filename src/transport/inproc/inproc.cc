@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
 #include "tacit/core/thrown.h"
-#include "transport/departure_news.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
+#include "transport/roster.h"
 #include "transport/sent.h"
 #include "transport/stuck.h"
 #include "transport/wait_tally.h"
@@ -24,7 +23,10 @@
 namespace tacit {
 namespace {
 
-enum class Presence { kHere, kDone, kFailed };
+std::size_t at_least_one(int ranks) {
+  if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
+  return static_cast<std::size_t>(ranks);
+}
 
 }  // namespace
 
@@ -38,70 +40,54 @@ class InprocFabric::Hub {
   Clock& clock() { return clock_; }
   const WaitLimits& limits() const { return limits_; }
 
-  void leave(int rank, Presence how, const std::string& why);
+  void leave(int rank, const Departure& how);
   void fail(int rank, const std::exception_ptr& error);
-  std::exception_ptr cause(int rank);
   void interrupt();
+  // One for all ranks: what one knows of another, all do.
+  Roster& roster() { return roster_; }
 
   StuckBook& book(int rank) { return books_[rank]; }
   void survive(int rank) {
-    survives_[static_cast<std::size_t>(rank)].store(true);
+    roster_.survive(rank);
     books_.retire();
   }
-  bool survives(int rank) const { return survives_[static_cast<std::size_t>(rank)].load(); }
-  void tell_departures(int rank, Tag tag) {
-    for (const int gone : news_.subscribe({rank, tag})) endpoint(gone).isend(rank, tag, {});
-  }
-  std::vector<Loss> losses();
-  bool here(int rank) const { return presence_[static_cast<std::size_t>(rank)].load() == Presence::kHere; }
 
-  // Whether a rank's wait for this peer has become pointless. Cheap: it is asked on every spin.
-  bool hopeless(int rank, int peer, Tag tag) const {
-    if (interrupted_.load() || (survives(rank) && !here(rank))) return true;
-    if (peer != kAnyRank && !here(peer)) return true;
-    if (failed_.load() < 0 || (peer != kAnyRank && !tag.is_collective())) return false;
-    return survives(rank) ? peer != kAnyRank : peer == kAnyRank;
-  }
-  [[noreturn]] void give_up(int rank, int peer, Tag tag);
-
-  // Waits until done or hopeless(), reporting stalls. Throws Timeout past the limit, Mismatch in a circle of waits. A
-  // message is there at once: nothing is under way meanwhile.
-  void wait(int rank, int peer, Tag tag, const std::atomic<bool>& done) {
+  // Waits until done, reporting stalls. Throws PeerLost where that is hopeless, Timeout past the limit, Mismatch in a
+  // circle of waits. A message is there at once: nothing is under way meanwhile.
+  void wait(const MessageWait& what, const std::atomic<bool>& done) {
     if (done.load()) return;
     const Blocked blocked;
-    const auto over = [&] { return done.load() || hopeless(rank, peer, tag); };
-    Gate& gate = box(rank).gate;
-    GuardedWait guard(books_, {rank, peer, tag}, done);
+    const auto over = [&] { return done.load() || roster_.hopeless(what); };
+    Gate& gate = box(what.rank).gate;
+    GuardedWait guard(books_, {what.rank, what.peer, what.tag}, done);
     bool looked = false;
-    wait_within(limits_, clock_, MessageWait{rank, peer, tag}, [&](Deadline deadline) {
+    wait_within(limits_, clock_, what, [&](Deadline deadline) {
       if (!std::exchange(looked, true) && gate.wait_until(over, patience_, {})) return true;
       return guard.until(deadline, clock_, [&](Deadline next) { return gate.wait_until(over, {}, next); });
     });
+    if (!done.load()) roster_.give_up(what);
   }
-  template <class Done>
-  bool ready_by(int rank, int peer, Tag tag, const Done& done, Deadline deadline) {
-    const auto over = [&] { return done() || hopeless(rank, peer, tag); };
-    return box(rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{}, deadline);
+  bool ready_by(const MessageWait& what, const std::atomic<bool>& done, Deadline deadline) {
+    const auto over = [&] { return done.load() || roster_.hopeless(what); };
+    return box(what.rank).gate.wait_until(over, deadline.count() > 0 ? patience_ : Gate::Patience{},
+                                          deadline);
   }
   void wait_any(int rank, std::span<Operation* const> any) {
     box(rank).gate.wait_until([&] { return any_ready(any); }, patience_, kNever);
   }
 
  private:
+  void wake_all() {
+    for (Mailbox& box : boxes_) box.gate.wake();
+  }
+
   RealClock clock_;
   WaitLimits limits_;
   Gate::Patience patience_;
   std::deque<Mailbox> boxes_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::deque<std::atomic<Presence>> presence_;
-  std::atomic<int> failed_{-1};  // a rank that failed, if one did
-  std::atomic<bool> interrupted_{false};
-  Mutex mutex_;
-  std::vector<std::string> why_ TACIT_GUARDED_BY(mutex_);
-  std::vector<std::exception_ptr> causes_ TACIT_GUARDED_BY(mutex_);
-  std::deque<std::atomic<bool>> survives_;  // by rank
   StuckBooks books_;
-  DepartureNews news_;
+  Roster roster_;
 };
 
 namespace {
@@ -121,29 +107,26 @@ class ParcelOperation final : public Operation {
     {
       Mailbox& box = hub_.box(peer_);
       const MutexLock lock(box.mutex);
-      if (std::erase(box.parcels, parcel_) > 0) return;
+      if (box.matcher.take([&](const auto& each) { return each == parcel_; })) return;
     }
     // The receiver is reading our buffer. On the way out of an error it may be waiting for us in turn, so say first
     // that nothing more comes, which ends its wait.
     // In a world that survives, it has left the exchange for the same reason as we.
-    if (std::uncaught_exceptions() > 0 && !hub_.survives(parcel_->from)) hub_.fail(parcel_->from, nullptr);
+    if (std::uncaught_exceptions() > 0 && !hub_.roster().survives(parcel_->from))
+      hub_.fail(parcel_->from, nullptr);
     while (!parcel_->released.load()) std::this_thread::yield();
   }
 
   Arrival wait() override {
-    hub_.wait(parcel_->from, peer_, parcel_->tag, parcel_->released);
-    if (!parcel_->released.load()) hub_.give_up(parcel_->from, peer_, parcel_->tag);
+    hub_.wait(what(), parcel_->released);
     return {peer_, parcel_->tag, parcel_->data};
   }
-  bool ready_by(Deadline deadline) override {
-    return hub_.ready_by(
-        parcel_->from, peer_, parcel_->tag, [&] { return parcel_->released.load(); }, deadline);
-  }
-  bool ready() override {
-    return parcel_->released.load() || hub_.hopeless(parcel_->from, peer_, parcel_->tag);
-  }
+  bool ready_by(Deadline deadline) override { return hub_.ready_by(what(), parcel_->released, deadline); }
+  bool ready() override { return parcel_->released.load() || hub_.roster().hopeless(what()); }
 
  private:
+  MessageWait what() const { return {parcel_->from, peer_, parcel_->tag}; }
+
   Hub& hub_;
   const int peer_;
   const std::shared_ptr<Parcel> parcel_;
@@ -154,14 +137,6 @@ class ParcelOperation final : public Operation {
 // The receiving side; Mailbox knows it by name.
 class ReceiveOperation final : public Operation {
  public:
-  // Without a buffer the message is borrowed.
-  struct Want {
-    int peer;
-    Tag tag;
-    Bytes into;
-    bool borrow;
-  };
-
   ReceiveOperation(Hub& hub, int rank, Ledger& ledger, const Want& want)
       : hub_(hub), rank_(rank), ledger_(ledger), want_(want) {
     if (std::shared_ptr<Parcel> parcel = take_or_post()) accept(std::move(parcel));
@@ -175,23 +150,20 @@ class ReceiveOperation final : public Operation {
       bool withdrawn = false;
       {
         const MutexLock lock(box.mutex);
-        withdrawn = std::erase(box.posted, this) > 0;
+        withdrawn = box.matcher.withdraw(*this);
       }
       while (!withdrawn && !arrived_.load()) std::this_thread::yield();  // a sender is filling our buffer
     }
     if (loan_) release(*loan_);
   }
 
-  bool matches(int from, Tag tag) const {
-    return tag == want_.tag && (want_.peer == kAnyRank || want_.peer == from);
-  }
-  bool borrows() const { return want_.borrow; }
+  const Want& want() const { return want_; }
 
   // Called once, by whoever removed this operation from the posted list (or never put it there).
   void fill(int from, ConstBytes data) {
     sender_ = from;
     length_ = data.size();
-    if (length_ <= want_.into.size()) move_bytes(data, want_.into.first(length_));
+    if (want_.has_room(length_)) move_bytes(data, want_.into.first(length_));
     finish();
   }
   void accept(std::shared_ptr<Parcel> parcel) {
@@ -207,35 +179,21 @@ class ReceiveOperation final : public Operation {
   }
 
   Arrival wait() override {
-    hub_.wait(rank_, want_.peer, want_.tag, arrived_);
-    if (!arrived_.load()) hub_.give_up(rank_, want_.peer, want_.tag);
+    hub_.wait(what(), arrived_);
     // Counted here and not where the sender fills us: its core would have to fetch our counters.
     if (!std::exchange(counted_, true)) ledger_.count_received(sender_, want_.tag.lane(), length_, 0);
-    if (loan_) return {sender_, want_.tag, loan_->data};
-    if (length_ > want_.into.size())
-      refuse_length(rank_, {sender_, want_.tag, {static_cast<const std::byte*>(nullptr), length_}},
-                    want_.into.size());
-    return {sender_, want_.tag, want_.into.first(length_)};
+    return want_.arrival(rank_, sender_,
+                         loan_ ? loan_->data : ConstBytes(static_cast<const std::byte*>(nullptr), length_));
   }
-  bool ready_by(Deadline deadline) override {
-    return hub_.ready_by(
-        rank_, want_.peer, want_.tag, [&] { return arrived_.load(); }, deadline);
-  }
-  bool ready() override { return arrived_.load() || hub_.hopeless(rank_, want_.peer, want_.tag); }
+  bool ready_by(Deadline deadline) override { return hub_.ready_by(what(), arrived_, deadline); }
+  bool ready() override { return arrived_.load() || hub_.roster().hopeless(what()); }
 
  private:
+  MessageWait what() const { return {rank_, want_.peer, want_.tag}; }
   std::shared_ptr<Parcel> take_or_post() {
     Mailbox& box = hub_.box(rank_);
     const MutexLock lock(box.mutex);
-    const auto found = std::find_if(box.parcels.begin(), box.parcels.end(),
-                                    [&](const auto& p) { return matches(p->from, p->tag); });
-    if (found == box.parcels.end()) {
-      box.posted.push_back(this);
-      return nullptr;
-    }
-    std::shared_ptr<Parcel> parcel = std::move(*found);
-    box.parcels.erase(found);
-    return parcel;
+    return box.matcher.take_or_post(*this);
   }
 
   void release(Parcel& parcel) {
@@ -274,13 +232,13 @@ class InprocEndpoint final : public Endpoint {
   void fail(const std::exception_ptr& error) override { hub_.fail(rank_, error); }
   void one_at_a_time(Tag::Lane lane) override { hub_.book(rank_).declare(lane); }
   void survive() override { hub_.survive(rank_); }
-  bool survives() const override { return hub_.survives(rank_); }
-  void tell_departures(Tag tag) override { hub_.tell_departures(rank_, tag); }
-  std::vector<Loss> losses() const override { return hub_.losses(); }
-  bool here(int peer) const override { return hub_.here(peer); }
+  bool survives() const override { return hub_.roster().survives(rank_); }
+  void tell_departures(Tag tag) override { hub_.roster().tell_departures(rank_, tag); }
+  std::vector<Loss> losses() const override { return hub_.roster().losses(); }
+  bool here(int peer) const override { return hub_.roster().here(peer); }
 
   Request isend(int peer, Tag tag, ConstBytes data) override {
-    check_peer(peer);
+    hub_.roster().check(peer);
     hub_.book(rank_).note_use(tag);
     ledger_.count_sent(peer, tag.lane(), data.size(), 0);
     Mailbox& box = hub_.box(peer);
@@ -289,15 +247,13 @@ class InprocEndpoint final : public Endpoint {
     ReceiveOperation* receiver = nullptr;
     {
       const MutexLock lock(box.mutex);
-      const auto found =
-          std::find_if(box.posted.begin(), box.posted.end(), [&](auto* r) { return r->matches(rank_, tag); });
-      if (found != box.posted.end()) receiver = *found;
-      if (receiver == nullptr || receiver->borrows()) {
+      receiver = box.matcher.first_receive(rank_, tag);
+      if (receiver == nullptr || receiver->want().borrow) {
         parcel = std::make_shared<Parcel>(rank_, tag, data);
         if (eager) parcel->keep_copy();
       }
-      if (receiver != nullptr) box.posted.erase(found);  // nothing throws from here on
-      if (receiver == nullptr) box.parcels.push_back(parcel);
+      if (receiver != nullptr) box.matcher.withdraw(*receiver);  // nothing throws from here on
+      if (receiver == nullptr) box.matcher.hold(parcel);
     }
     if (receiver != nullptr && parcel == nullptr) receiver->fill(rank_, data);
     if (receiver != nullptr && parcel != nullptr) receiver->accept(parcel);
@@ -310,13 +266,10 @@ class InprocEndpoint final : public Endpoint {
   void wait_any(std::span<Operation* const> any) override { hub_.wait_any(rank_, any); }
 
  private:
-  Request receive(const ReceiveOperation::Want& want) {
-    if (want.peer != kAnyRank) check_peer(want.peer);
+  Request receive(const Want& want) {
+    if (want.peer != kAnyRank) hub_.roster().check(want.peer);
     hub_.book(rank_).note_use(want.tag);
     return std::make_unique<ReceiveOperation>(hub_, rank_, ledger_, want);
-  }
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < hub_.size(), "there is no rank " + std::to_string(peer));
   }
 
   Hub& hub_;
@@ -327,71 +280,29 @@ class InprocEndpoint final : public Endpoint {
 }  // namespace
 
 InprocFabric::Hub::Hub(int ranks, WaitLimits limits)
-    : limits_(checked(std::move(limits))), patience_(inproc_patience(ranks)), books_(ranks, limits_.stall) {
-  if (ranks < 1) throw InvalidConfig("a world needs at least 1 rank, not " + std::to_string(ranks));
-  boxes_.resize(static_cast<std::size_t>(ranks));
-  presence_.resize(static_cast<std::size_t>(ranks));
-  why_.resize(static_cast<std::size_t>(ranks));
-  causes_.resize(static_cast<std::size_t>(ranks));
-  survives_.resize(static_cast<std::size_t>(ranks));
+    : limits_(checked(std::move(limits))),
+      patience_(inproc_patience(ranks)),
+      boxes_(at_least_one(ranks)),
+      books_(ranks, limits_.stall),
+      roster_(ranks, [this](int gone, int to, Tag tag) { endpoint(gone).isend(to, tag, {}); }) {
   for (int rank = 0; rank < ranks; ++rank)
     endpoints_.push_back(std::make_unique<InprocEndpoint>(*this, rank, ranks));
 }
 
 Endpoint& InprocFabric::Hub::endpoint(int rank) { return *endpoints_.at(static_cast<std::size_t>(rank)); }
 
-void InprocFabric::Hub::leave(int rank, Presence how, const std::string& why) {
-  {
-    const MutexLock lock(mutex_);
-    std::atomic<Presence>& presence = presence_[static_cast<std::size_t>(rank)];
-    std::string& reason = why_[static_cast<std::size_t>(rank)];
-    if (reason.empty()) reason = why;  // the first reason is the true one
-    if (presence.load() != Presence::kHere) return;
-    presence.store(how);
-    if (how == Presence::kFailed) failed_.store(rank);
-  }
-  for (Mailbox& box : boxes_) box.gate.wake();
-  for (const auto& [to, tag] : news_.leave(rank)) endpoint(rank).isend(to, tag, {});
-}
-
-std::vector<Loss> InprocFabric::Hub::losses() {
-  std::vector<Loss> losses;
-  if (failed_.load() < 0) return losses;
-  const MutexLock lock(mutex_);
-  for (int rank = 0; rank < size(); ++rank)
-    if (presence_[static_cast<std::size_t>(rank)].load() == Presence::kFailed)
-      losses.push_back({rank, why_[static_cast<std::size_t>(rank)]});
-  return losses;
+void InprocFabric::Hub::leave(int rank, const Departure& how) {
+  if (roster_.mark(rank, how)) wake_all();
 }
 
 void InprocFabric::Hub::fail(int rank, const std::exception_ptr& error) {
-  if (error) {
-    const MutexLock lock(mutex_);
-    // A rank that has failed already wakes its own agents with PeerLost; that is no cause.
-    if (presence_[static_cast<std::size_t>(rank)].load() == Presence::kFailed) return;
-    std::exception_ptr& cause = causes_[static_cast<std::size_t>(rank)];
-    if (!cause) cause = error;
-  }
-  leave(rank, Presence::kFailed, error ? "its agent failed: " + describe(error) : "");
-}
-
-std::exception_ptr InprocFabric::Hub::cause(int rank) {
-  const MutexLock lock(mutex_);
-  return causes_[static_cast<std::size_t>(rank)];
+  if (error && !roster_.blame(rank, error)) return;
+  leave(rank, {true, error ? "its agent failed: " + describe(error) : ""});
 }
 
 void InprocFabric::Hub::interrupt() {
-  interrupted_.store(true);
-  for (Mailbox& box : boxes_) box.gate.wake();
-}
-
-void InprocFabric::Hub::give_up(int rank, int peer, Tag tag) {
-  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank) + ": the run was interrupted");
-  const MutexLock lock(mutex_);
-  const int gone = peer == kAnyRank || here(peer) ? failed_.load() : peer;
-  const std::string& why = why_[static_cast<std::size_t>(gone)];
-  throw PeerLost(rank, gone,
-                 (why.empty() ? "it is failing" : why) + " (" + describe_wait(rank, peer, tag) + ")");
+  roster_.interrupt();
+  wake_all();
 }
 
 InprocFabric::InprocFabric(int ranks, WaitLimits limits)
@@ -399,9 +310,9 @@ InprocFabric::InprocFabric(int ranks, WaitLimits limits)
 InprocFabric::~InprocFabric() = default;
 Endpoint& InprocFabric::endpoint(int rank) { return hub_->endpoint(rank); }
 void InprocFabric::leave(int rank, Leave how, const std::string& why) {
-  hub_->leave(rank, how == Leave::kDone ? Presence::kDone : Presence::kFailed, why);
+  hub_->leave(rank, {how == Leave::kFailed, why});
 }
-std::exception_ptr InprocFabric::cause(int rank) { return hub_->cause(rank); }
+std::exception_ptr InprocFabric::cause(int rank) { return hub_->roster().cause(rank); }
 void InprocFabric::interrupt() { hub_->interrupt(); }
 
 }  // namespace tacit

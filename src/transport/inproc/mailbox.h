@@ -9,8 +9,8 @@
 
 #include "tacit/core/kernels.h"
 #include "tacit/core/views.h"
-#include "tacit/transport/tag.h"
 #include "transport/gate.h"
+#include "transport/matcher.h"
 #include "transport/spin_mutex.h"
 
 namespace tacit {
@@ -49,12 +49,10 @@ struct Parcel {
 
 class ReceiveOperation;
 
-// What waits at one rank: messages nobody asked for yet, and receives nobody answered yet. At most one of
-// the two has an entry for any (peer, tag).
+// What waits at one rank, and where its tasks wait.
 struct Mailbox {
   SpinMutex mutex;
-  std::vector<std::shared_ptr<Parcel>> parcels TACIT_GUARDED_BY(mutex);
-  std::vector<ReceiveOperation*> posted TACIT_GUARDED_BY(mutex);
+  Matcher<Parcel, ReceiveOperation> matcher TACIT_GUARDED_BY(mutex);
   Gate gate;
 };
 

@@ -21,8 +21,7 @@ using Kind = PostHeader::Kind;
 
 void MpiFabric::fail(const std::exception_ptr& error) {
   const MutexLock lock(mutex_);
-  if (left_) return;  // what a failed rank does to its own agents is no cause
-  if (error && !cause_) cause_ = error;
+  if (error && !roster_.blame(rank_, error)) return;
   say_goodbye(agent_failure(error));
 }
 
@@ -40,13 +39,8 @@ void MpiFabric::abandon(const std::exception_ptr& error) {
   abandoned_ = true;
 }
 
-std::exception_ptr MpiFabric::cause() {
-  const MutexLock lock(mutex_);
-  return cause_;
-}
-
 void MpiFabric::interrupt() {
-  interrupted_.store(true);
+  roster_.interrupt();
   gate_.wake();
 }
 
@@ -56,21 +50,12 @@ bool MpiFabric::settle_goodbyes() {
   for (int each = 0; each < size(); ++each) {
     Peer& peer = peer_at(each);
     if (!peer.goodbye || (cargo_->expects(each) && clock_.now() < peer.goodbye_at + kMpiFarewell)) continue;
-    mark(each, *peer.goodbye);
+    roster_.mark(each, *peer.goodbye);
     peer.goodbye.reset();
     --goodbyes_;
     settled = true;
   }
   return settled;
-}
-
-// The first reason is the true one.
-void MpiFabric::mark(int each, const Departure& how) {
-  Peer& peer = peer_at(each);
-  if (peer.presence.load() != Presence::kHere) return;
-  peer.departure = how;
-  peer.presence.store(how.failed ? Presence::kFailed : Presence::kDone);
-  if (how.failed) failed_.store(each);
 }
 
 void MpiFabric::tell_all(PostHeader header, ConstBytes body) {
@@ -82,8 +67,7 @@ void MpiFabric::tell_all(PostHeader header, ConstBytes body) {
 }
 
 void MpiFabric::say_goodbye(const Departure& how) {
-  if (std::exchange(left_, true)) return;
-  mark(rank_, how);
+  if (!roster_.mark(rank_, how)) return;
   gate_.wake();
   if (abandoned_) return;
   cargo_->forget_offers();
@@ -121,8 +105,9 @@ bool MpiFabric::parted() {
 }
 
 bool MpiFabric::all_left() const {
-  return std::all_of(peers_.begin(), peers_.end(),
-                     [](const Peer& peer) { return peer.presence.load() != Presence::kHere; });
+  for (int each = 0; each < size(); ++each)
+    if (roster_.here(each)) return false;
+  return true;
 }
 
 // Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, those
@@ -140,14 +125,13 @@ bool MpiFabric::part() {
     const Seconds now = clock_.now();
     if (now - start >= limits_.timeout) return false;
     if (all_left()) left_at = std::min(left_at, now);
-    if (failed_.load() >= 0 && (now - start >= kMpiFarewell || now - left_at >= kMoment)) return false;
+    if (roster_.anybody_failed() && (now - start >= kMpiFarewell || now - left_at >= kMoment)) return false;
     if (now - start < mark_at) continue;
     limits_.report("rank " + std::to_string(rank_) + " has ended and waits for the others to end, for " +
                    std::to_string((now - start).count()) + " s so far");
     mark_at *= 2;
   }
-  return std::all_of(peers_.begin(), peers_.end(),
-                     [](const Peer& peer) { return peer.presence.load() == Presence::kDone; });
+  return all_left() && !roster_.anybody_failed();
 }
 
 MpiFabric::~MpiFabric() {

@@ -61,9 +61,9 @@ class MpiFabric::ShipmentOperation final : public Operation {
     return {shipment_->peer, shipment_->tag, shipment_->data};
   }
   bool ready_by(Deadline deadline) override {
-    return fabric_.ready_by(shipment_->peer, shipment_->done, deadline);
+    return fabric_.ready_by(shipment_->peer, shipment_->tag, shipment_->done, deadline);
   }
-  bool ready() override { return fabric_.ready(shipment_->peer, shipment_->done); }
+  bool ready() override { return fabric_.ready(shipment_->peer, shipment_->tag, shipment_->done); }
 
  private:
   MpiFabric& fabric_;
@@ -78,6 +78,7 @@ MpiFabric::MpiFabric(std::optional<MpiLibrary> library, MPI_Comm comm, WaitLimit
       patience_(patience_for(local_ranks(comm))),
       ledger_(size_of(comm), rank_),
       inbox_(rank_, ledger_, *this),
+      roster_(size_of(comm)),
       peers_(static_cast<std::size_t>(size_of(comm))),
       post_(std::make_unique<MpiPost>(comm)),
       cargo_(std::make_unique<MpiCargo>(comm, inbox_)) {}
@@ -85,7 +86,7 @@ MpiFabric::MpiFabric(std::optional<MpiLibrary> library, MPI_Comm comm, WaitLimit
 // --- what this rank does
 
 Request MpiFabric::isend(int peer, Tag tag, ConstBytes data) {
-  check_peer(peer);
+  roster_.check(peer);
   if (peer == rank_) {
     send_to_self(tag, data);
     return std::make_unique<SentOperation>(peer, tag, data);
@@ -96,11 +97,11 @@ Request MpiFabric::isend(int peer, Tag tag, ConstBytes data) {
   PostHeader header{.kind = posted ? Kind::kMessage : Kind::kOffer, .tag = tag.bits(), .length = data.size()};
   const MutexLock lock(mutex_);
   if (posted) {
-    if (!left_) post_->send(peer, header, data);
+    if (!left()) post_->send(peer, header, data);
     return std::make_unique<SentOperation>(peer, tag, data);
   }
   auto shipment = std::make_shared<Shipment>(peer, tag, data);
-  if (!left_) {
+  if (!left()) {
     header.number = cargo_->offer(shipment);
     post_->send(peer, header, {});
   }
@@ -117,8 +118,8 @@ void MpiFabric::send_to_self(Tag tag, ConstBytes data) {
   gate_.wake();
 }
 
-Request MpiFabric::receive(const Inbox::Want& want) {
-  if (want.peer != kAnyRank) check_peer(want.peer);
+Request MpiFabric::receive(const Want& want) {
+  if (want.peer != kAnyRank) roster_.check(want.peer);
   return inbox_.receive(want);
 }
 
@@ -130,7 +131,7 @@ void MpiFabric::give_up(Shipment& shipment) {
     const MutexLock lock(mutex_);
     if (abandoned_) return;
     if (shipment.requests.empty()) {
-      const bool pointless = left_ || peer_at(shipment.peer).presence.load() != Presence::kHere;
+      const bool pointless = left() || !roster_.here(shipment.peer);
       pointless ? cargo_->forget(shipment) : cargo_->keep_copy(shipment);
       return;
     }
@@ -138,18 +139,12 @@ void MpiFabric::give_up(Shipment& shipment) {
   // The receiver may be waiting for us in turn, so say first that nothing more comes, which ends its wait.
   if (std::uncaught_exceptions() > 0) fail(nullptr);
   const Seconds limit = clock_.now() + kMpiFarewell;
-  const auto stuck = [&] { return clock_.now() > limit && hopeless(shipment.peer); };
+  const auto stuck = [&] { return clock_.now() > limit && roster_.parted(rank_, shipment.peer); };
   poll_until([&] { return shipment.done.load() || stuck(); }, kNever);
   if (!shipment.done.load()) abandon(nullptr);
 }
 
 // --- waiting
-
-bool MpiFabric::hopeless(int peer) const {
-  if (interrupted_.load() || failing()) return true;
-  return peer == kAnyRank ? failed_.load() >= 0
-                          : peer != rank_ && peer_at(peer).presence.load() != Presence::kHere;
-}
 
 // Looks until over() or the deadline; returns over(), which must not lock.
 template <class Over>
@@ -180,25 +175,18 @@ bool MpiFabric::poll_until(const Over& over, Deadline deadline) {
 }
 
 void MpiFabric::wait(int peer, Tag tag, const std::atomic<bool>& done) {
-  const auto over = [&] { return done.load() || hopeless(peer); };
-  wait_within(limits_, clock_, MessageWait{rank_, peer, tag},
-              [&](Deadline deadline) { return poll_until(over, deadline); });
-  if (!done.load()) throw_lost(peer, tag);
+  const MessageWait wait{rank_, peer, tag};
+  const auto over = [&] { return done.load() || roster_.hopeless(wait); };
+  wait_within(limits_, clock_, wait, [&](Deadline deadline) { return poll_until(over, deadline); });
+  if (!done.load()) roster_.give_up(wait);
 }
 
-bool MpiFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
-  return poll_until([&] { return done.load() || hopeless(peer); }, deadline);
+bool MpiFabric::ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) {
+  return poll_until([&] { return ready(peer, tag, done); }, deadline);
 }
 
 void MpiFabric::wait_any(std::span<Operation* const> any) {
   poll_until([&] { return any_ready(any); }, kNever);
-}
-
-void MpiFabric::throw_lost(int peer, Tag tag) {
-  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank_) + ": the run was interrupted");
-  const int gone = failing() ? rank_ : peer == kAnyRank ? failed_.load() : peer;
-  const MutexLock lock(mutex_);
-  throw loss(rank_, gone, peer_at(gone).departure, describe_wait(rank_, peer, tag));
 }
 
 // The memory in which a message lands is about to be gone. Nobody looks meanwhile; MPI lets go of what it has not begun
@@ -209,7 +197,7 @@ void MpiFabric::between_reads(int peer, const std::function<void()>& fn) {
   cargo_->pause(peer);
   const Seconds limit = clock_.now() + kMpiFarewell;
   while (cargo_->filling(peer)) {
-    if (clock_.now() > limit && hopeless(peer)) {
+    if (clock_.now() > limit && roster_.parted(rank_, peer)) {
       say_goodbye(failure(nullptr));
       abandoned_ = true;
       return fn();
@@ -245,7 +233,7 @@ void MpiFabric::on_post(int from, const PostHeader& header, ConstBytes body) {
     case Kind::kOffer:
       return on_message(from, header, body);
     case Kind::kGrant:
-      if (left_) return;  // the goodbye has said that this one comes too late
+      if (left()) return;  // the goodbye has said that this one comes too late
       ++peer.grants_got;
       return cargo_->granted(header.number);
     case Kind::kGoodbye:
@@ -263,7 +251,7 @@ void MpiFabric::on_post(int from, const PostHeader& header, ConstBytes body) {
 
 void MpiFabric::on_message(int from, const PostHeader& header, ConstBytes body) {
   const bool posted = header.kind == Kind::kMessage;
-  if (!posted && left_) return;  // the goodbye tells its sender
+  if (!posted && left()) return;  // the goodbye tells its sender
   const std::optional<Tag> tag = Tag::from_bits(header.tag);
   TACIT_CHECK(tag && (!posted || header.length == body.size()), "a post is what its header says");
   const auto message = inbox_.announce(from, *tag, header.length, sizeof header * (posted ? 1 : 2));

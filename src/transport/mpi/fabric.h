@@ -22,6 +22,7 @@
 #include "transport/mpi/cargo.h"
 #include "transport/mpi/library.h"
 #include "transport/mpi/post.h"
+#include "transport/roster.h"
 
 namespace tacit {
 
@@ -36,7 +37,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   // Fabric
   Endpoint& endpoint() override { return *this; }
   void leave(const Departure& how) override;
-  std::exception_ptr cause() override;
+  std::exception_ptr cause() override { return roster_.cause(rank_); }
   void interrupt() override;
 
   // Endpoint
@@ -55,10 +56,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
 
  private:
   class ShipmentOperation;
-  enum class Presence { kHere, kDone, kFailed };
   struct Peer {
-    std::atomic<Presence> presence{Presence::kHere};
-    Departure departure;               // once it is not kHere; these and the rest are guarded by mutex_
     std::optional<Departure> goodbye;  // heard, and still serving what it was granted before
     Seconds goodbye_at{0};
     std::uint64_t grants_given = 0;  // to its offers
@@ -68,21 +66,18 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
 
   // Waiter
   void wait(int peer, Tag tag, const std::atomic<bool>& done) override;
-  bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
-  bool ready(int peer, const std::atomic<bool>& done) const override { return done.load() || hopeless(peer); }
+  bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, Tag tag, const std::atomic<bool>& done) const override {
+    return done.load() || roster_.hopeless({rank_, peer, tag});
+  }
   void between_reads(int peer, const std::function<void()>& fn) override;
 
-  Request receive(const Inbox::Want& want);
+  Request receive(const Want& want);
   void send_to_self(Tag tag, ConstBytes data);
   void give_up(Shipment& shipment);
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
-  }
   Peer& peer_at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
-  const Peer& peer_at(int peer) const { return peers_[static_cast<std::size_t>(peer)]; }
-  bool failing() const { return peer_at(rank_).presence.load() == Presence::kFailed; }
-  bool hopeless(int peer) const;
-  [[noreturn]] void throw_lost(int peer, Tag tag);
+  // Has said goodbye.
+  bool left() const { return !roster_.here(rank_); }
 
   template <class Over>
   bool poll_until(const Over& over, Deadline deadline);
@@ -90,13 +85,12 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   void on_post(int from, const PostHeader& header, ConstBytes body) TACIT_REQUIRES(mutex_);
   void on_message(int from, const PostHeader& header, ConstBytes body) TACIT_REQUIRES(mutex_);
   bool settle_goodbyes() TACIT_REQUIRES(mutex_);
-  void mark(int peer, const Departure& how) TACIT_REQUIRES(mutex_);
   void say_goodbye(const Departure& how) TACIT_REQUIRES(mutex_);
   void tell_all(PostHeader header, ConstBytes body) TACIT_REQUIRES(mutex_);
 
   // At the end of a run: polls until a condition on guarded members holds, or until the deadline.
   bool poll_slowly(bool (MpiFabric::*over)(), Deadline deadline);
-  bool shipped() TACIT_REQUIRES(mutex_) { return left_ || abandoned_ || cargo_->nothing_to_ship(); }
+  bool shipped() TACIT_REQUIRES(mutex_) { return left() || abandoned_ || cargo_->nothing_to_ship(); }
   bool quiet() TACIT_REQUIRES(mutex_) {
     return post_->all_sent() && cargo_->nothing_to_ship() && cargo_->expects_nothing();
   }
@@ -112,18 +106,15 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   RealClock clock_;
   Ledger ledger_;
   Inbox inbox_;
-  Gate gate_;                    // its lock is taken inside mutex_, never around it
-  std::atomic<int> failed_{-1};  // a rank that failed, if one did
-  std::atomic<bool> interrupted_{false};
+  Gate gate_;      // its lock is taken inside mutex_, never around it
+  Roster roster_;  // what this rank knows; a peer whose goodbye is not settled is here
 
   Mutex mutex_;
-  std::vector<Peer> peers_;  // by rank, this one too
+  std::vector<Peer> peers_;  // by rank, this one too; guarded by mutex_
   std::unique_ptr<MpiPost> post_ TACIT_GUARDED_BY(mutex_);
   std::unique_ptr<MpiCargo> cargo_ TACIT_GUARDED_BY(mutex_);
   int goodbyes_ TACIT_GUARDED_BY(mutex_) = 0;        // heard and not yet settled
-  bool left_ TACIT_GUARDED_BY(mutex_) = false;       // has said goodbye
   bool abandoned_ TACIT_GUARDED_BY(mutex_) = false;  // makes no MPI call any more
-  std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
 };
 
 // How long a rank waits for peers where one has failed and may never answer.

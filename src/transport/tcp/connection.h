@@ -28,6 +28,8 @@ class ConnectionOwner : public Waiter {
   virtual void on_message(int, Tag) {}  // a message is whole, and the receive that wanted it has it
   // As wait(), for the end of a send: what ends it need not be an exchange of the peer's.
   virtual void wait_written(int peer, Tag tag, const std::atomic<bool>& done) { wait(peer, tag, done); }
+  // Until done, or until the peer is lost, which may be reading our memory: unlike waits, the loss of another ends it not.
+  virtual void wait_returned(int peer, const std::atomic<bool>& done) = 0;
   virtual void on_lost(int peer, const std::string& why) = 0;
   virtual void on_progress() = 0;  // an operation ended that is not the caller's own
   // The rank itself cannot go on with this peer, for want of memory; then the connection is lost, too.

@@ -40,9 +40,9 @@ class Connection::SendOperation final : public Operation {
     return {connection_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {
-    return connection_.owner_.ready_by(connection_.peer_, out_->done, deadline);
+    return connection_.owner_.ready_by(connection_.peer_, tag_, out_->done, deadline);
   }
-  bool ready() override { return connection_.owner_.ready(connection_.peer_, out_->done); }
+  bool ready() override { return connection_.owner_.ready(connection_.peer_, tag_, out_->done); }
 
  private:
   Connection& connection_;

@@ -27,7 +27,7 @@ class Offers::SendOperation final : public Operation {
     // that nothing more comes, which ends its wait.
     if (std::uncaught_exceptions() > 0) offers_.rank_.fail();
     offers_.say(FrameType::kWithdraw, ticket_);
-    offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, kNever);
+    offers_.rank_.owner.wait_returned(offers_.peer_, made_->taken);
     if (!made_->taken.load()) made_->valid.store(0);  // a peer that we have lost may come for it yet
   }
   // Until the peer comes for it: reading it is quick beside that.
@@ -39,9 +39,9 @@ class Offers::SendOperation final : public Operation {
     return {offers_.peer_, tag_, data_};
   }
   bool ready_by(Deadline deadline) override {
-    return offers_.rank_.owner.ready_by(offers_.peer_, made_->taken, deadline);
+    return offers_.rank_.owner.ready_by(offers_.peer_, tag_, made_->taken, deadline);
   }
-  bool ready() override { return offers_.rank_.owner.ready(offers_.peer_, made_->taken); }
+  bool ready() override { return offers_.rank_.owner.ready(offers_.peer_, tag_, made_->taken); }
 
  private:
   Offers& offers_;

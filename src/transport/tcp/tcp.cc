@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
 #include "transport/departure.h"
-#include "transport/departure_news.h"
 #include "transport/limits.h"
+#include "transport/roster.h"
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/housekeeper.h"
@@ -24,8 +23,6 @@ namespace {
 // How long a rank that ends waits for its last words to reach the others.
 constexpr Seconds kFarewell{5};
 
-enum class Presence { kHere, kDone, kFailed };
-
 class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner, private Household {
  public:
   explicit TcpFabric(TcpOptions options);
@@ -37,7 +34,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Endpoint& endpoint() override { return *this; }
   void catch_up() override { housekeeper_.catch_up(); }
   void leave(const Departure& how) override;
-  std::exception_ptr cause() override;
+  std::exception_ptr cause() override { return roster_.cause(rank()); }
   void interrupt() override;
 
  private:
@@ -49,19 +46,13 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void fail(const std::exception_ptr& error) override;
   void one_at_a_time(Tag::Lane lane) override { circles().book().declare(lane); }
   void survive() override {
-    survives_.store(true);
+    roster_.survive(rank());
     circles().book().retire();
   }
-  bool survives() const override { return survives_.load(); }
-  void tell_departures(Tag tag) override {
-    for (const int gone : news_.subscribe({rank(), tag})) tell_departure(gone, tag);
-  }
-  std::vector<Loss> losses() const override;
-  bool here(int peer) const override {
-    return presence_[static_cast<std::size_t>(peer)].load() == Presence::kHere;
-  }
-  // This rank itself: its agents and its trainer need not wait for each other any more.
-  bool failing() const { return presence_[static_cast<std::size_t>(rank())].load() == Presence::kFailed; }
+  bool survives() const override { return roster_.survives(rank()); }
+  void tell_departures(Tag tag) override { roster_.tell_departures(rank(), tag); }
+  std::vector<Loss> losses() const override { return roster_.losses(); }
+  bool here(int peer) const override { return roster_.here(peer); }
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
@@ -76,8 +67,11 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   void wait_written(int peer, Tag tag, const std::atomic<bool>& done) override {
     wait_for(peer, tag, done, false);
   }
-  bool ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) override;
-  bool ready(int peer, const std::atomic<bool>& done) const override { return done.load() || hopeless(peer); }
+  bool ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) override;
+  bool ready(int peer, Tag tag, const std::atomic<bool>& done) const override {
+    return done.load() || hopeless(what(peer, tag));
+  }
+  void wait_returned(int peer, const std::atomic<bool>& done) override;
   void between_reads(int peer, const std::function<void()>& fn) override;
   void on_control(int peer, const FrameHeader& header, ConstBytes payload) override;
   void on_message(int peer, Tag tag) override { circles().count_received(peer, tag); }
@@ -89,7 +83,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Connection* connection(int peer) const override {
     return connections_[static_cast<std::size_t>(peer)].get();
   }
-  bool left() const override { return left_.load(); }
+  bool left() const override { return !here(rank()); }
   void give_up(const Loss& loss) override;
   void end(const std::string& why) override;
   void on_failure(const std::exception_ptr& error) override;
@@ -97,18 +91,17 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   // only_peer: nothing but an exchange of the peer's can end it.
   void wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool only_peer);
   CircleWatch& circles() { return housekeeper_.circles(); }
-  Request receive(const Inbox::Want& want);
-  void check_peer(int peer) const {
-    TACIT_CHECK(peer >= 0 && peer < size(), "there is no rank " + std::to_string(peer));
+  Request receive(const Want& want);
+  MessageWait what(int peer, Tag tag) const { return {rank(), peer, tag}; }
+  // Whether a wait has become pointless. Cheap: it is asked on every look.
+  bool hopeless(const MessageWait& wait) const {
+    return roster_.hopeless(wait) || housekeeper_.circles().closed();
   }
-  bool hopeless(int peer) const;
-  bool hopeless(int peer, Tag tag) const;
   void tell_departure(int peer, Tag tag);
-  bool mark(int peer, Presence how, Departure departure);
-  bool say_goodbye(const Departure& how);
-  [[noreturn]] void throw_loss(int peer, Tag tag, Seconds since);
+  bool mark(int peer, const Departure& how);
+  void say_goodbye(const Departure& how);
   void lose(int peer, const std::string& why);
-  bool spin(int peer, const std::atomic<bool>& done);
+  bool spin(const MessageWait& wait, const std::atomic<bool>& done);
 
   const TcpOptions options_;
   const int spins_;
@@ -120,16 +113,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
   std::vector<std::unique_ptr<Offers>> offers_;           // likewise
 
-  std::vector<std::atomic<Presence>> presence_;
-  std::atomic<int> failed_{-1};  // a rank that failed, if one did
-  std::atomic<bool> interrupted_{false};
-  std::atomic<bool> left_{false};
-  std::atomic<bool> survives_{false};
-  mutable Mutex mutex_;
-  std::vector<Departure> departures_ TACIT_GUARDED_BY(mutex_);
-  std::exception_ptr cause_ TACIT_GUARDED_BY(mutex_);
-  DepartureNews news_;
-
+  Roster roster_;            // what this rank knows
   Housekeeper housekeeper_;  // last: it ends before what it uses
 };
 
@@ -138,8 +122,7 @@ TcpFabric::TcpFabric(TcpOptions options)
       spins_(spins_for(options_.local_ranks)),
       ledger_(options_.size, options_.rank),
       inbox_(options_.rank, ledger_, *this),
-      presence_(static_cast<std::size_t>(options_.size)),
-      departures_(static_cast<std::size_t>(options_.size)),
+      roster_(options_.size, [this](int gone, int, Tag tag) { tell_departure(gone, tag); }),
       housekeeper_(*this, reactor_, options_) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
   auto streams = meet(reactor_.io(), options_, tls_.get());
@@ -174,7 +157,7 @@ TcpFabric::~TcpFabric() {
 // --- what ranks do
 
 Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
-  check_peer(peer);
+  roster_.check(peer);
   if (peer != rank()) {
     circles().count_sent(peer, tag);
     circles().book().note_use(tag);
@@ -190,44 +173,31 @@ Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
   return std::make_unique<SentOperation>(peer, tag, data);
 }
 
-Request TcpFabric::receive(const Inbox::Want& want) {
-  if (want.peer != kAnyRank) check_peer(want.peer);
+Request TcpFabric::receive(const Want& want) {
+  if (want.peer != kAnyRank) roster_.check(want.peer);
   circles().book().note_use(want.tag);
   return inbox_.receive(want);
 }
 
 void TcpFabric::fail(const std::exception_ptr& error) {
+  if (error ? !roster_.blame(rank(), error) : left()) return;
   Departure how = agent_failure(error);
-  {
-    const MutexLock lock(mutex_);
-    if (left_.load()) return;  // what a failed rank does to its own agents is no cause
-    if (error && !cause_) cause_ = error;
-    if (!error && circles().closed()) how.why = circles().what();
-    // Something is unwound and its error not known here. Where a rank is lost that this one needs, that will be why.
-    const int gone = survives() ? -1 : failed_.load();
-    if (!error && gone >= 0) how = consequence(gone, departures_[static_cast<std::size_t>(gone)]);
-    if (!error && interrupted_.load()) how = {true, "it was interrupted"};
-  }
+  // Something is unwound and its error not known here.
+  if (!error && circles().closed()) how.why = circles().what();
+  if (!error) how = roster_.consequence(rank()).value_or(how);
+  if (!error && roster_.interrupted()) how = {true, "it was interrupted"};
   say_goodbye(how);
 }
 
-std::exception_ptr TcpFabric::cause() {
-  const MutexLock lock(mutex_);
-  return cause_;
-}
-
 void TcpFabric::interrupt() {
-  interrupted_.store(true);
+  roster_.interrupt();
   reactor_.wake();
 }
 
-// True the first time.
-bool TcpFabric::say_goodbye(const Departure& how) {
-  if (left_.exchange(true)) return false;
-  mark(rank(), how.failed ? Presence::kFailed : Presence::kDone, how);
+void TcpFabric::say_goodbye(const Departure& how) {
+  if (!mark(rank(), how)) return;
   for (const auto& each : connections_)
     if (each) each->send_control({FrameType::kGoodbye}, encode(how));
-  return true;
 }
 
 void TcpFabric::leave(const Departure& how) {
@@ -235,10 +205,9 @@ void TcpFabric::leave(const Departure& how) {
   const Seconds limit = clock_.now() + kFarewell;
   // Nobody waits for those that are gone or silent.
   const auto all = [&](auto has) {
-    return std::all_of(presence_.begin(), presence_.end(), [&](const auto& presence) {
-      const auto peer = static_cast<int>(&presence - presence_.data());
-      return peer == rank() || presence.load() != Presence::kHere ||
-             clock_.now() - connection(peer)->last_heard() >= options_.lost_after || has(*connection(peer));
+    return std::all_of(connections_.begin(), connections_.end(), [&](const auto& each) {
+      return !each || !here(static_cast<int>(&each - connections_.data())) ||
+             clock_.now() - each->last_heard() >= options_.lost_after || has(*each);
     });
   };
   // A peer that has ended itself reads no more; the others shall have all that was sent before we close.
@@ -251,25 +220,13 @@ void TcpFabric::leave(const Departure& how) {
 
 // --- waiting
 
-// Whether waiting for this peer has become pointless. Cheap: it is asked on every look.
-bool TcpFabric::hopeless(int peer) const {
-  if (interrupted_.load() || housekeeper_.circles().closed() || failing()) return true;
-  if (peer == kAnyRank) return !survives() && failed_.load() >= 0;
-  return peer != rank() && !here(peer);
-}
-
-// The same in an exchange that others may have left.
-bool TcpFabric::hopeless(int peer, Tag tag) const {
-  return hopeless(peer) || (failed_.load() >= 0 && survives() && tag.is_collective());
-}
-
 // Looks at the peer's socket for a while; true once there is nothing to wait for.
-bool TcpFabric::spin(int peer, const std::atomic<bool>& done) {
-  if (peer == kAnyRank || peer == rank()) return done.load() || hopeless(peer);
-  Connection& c = *connection(peer);
+bool TcpFabric::spin(const MessageWait& wait, const std::atomic<bool>& done) {
+  if (wait.peer == kAnyRank || wait.peer == rank()) return done.load() || hopeless(wait);
+  Connection& c = *connection(wait.peer);
   for (int i = 0; i < spins_; ++i) {
     c.advance(&done);
-    if (done.load() || hopeless(peer)) return true;
+    if (done.load() || hopeless(wait)) return true;
     sched_yield();
   }
   return false;
@@ -278,35 +235,35 @@ bool TcpFabric::spin(int peer, const std::atomic<bool>& done) {
 void TcpFabric::wait_for(int peer, Tag tag, const std::atomic<bool>& done, bool only_peer) {
   if (done.load()) return;
   const Seconds since = clock_.now();
-  if (!spin(peer, done)) {
+  const MessageWait wait = what(peer, tag);
+  if (!spin(wait, done)) {
     // What its own agent does for it, that agent waits for.
     std::optional<WaitBook::Entry> entry;
     if (peer != rank()) entry.emplace(housekeeper_.waits(), peer, tag, since);
     std::optional<StuckBook::Entry> stuck;
     if (only_peer && peer != rank() && peer != kAnyRank)
       stuck.emplace(circles().book(), peer, tag, done, since);
-    const auto over = [&] { return done.load() || hopeless(peer, tag); };
-    wait_within(options_.limits, clock_, MessageWait{rank(), peer, tag},
+    const auto over = [&] { return done.load() || hopeless(wait); };
+    wait_within(options_.limits, clock_, wait,
                 [&](Deadline deadline) { return reactor_.wait_until(over, deadline); });
   }
-  if (!done.load()) throw_loss(peer, tag, since);
+  if (done.load()) return;
+  if (!roster_.interrupted() && circles().closed()) throw Mismatch(circles().what());
+  roster_.give_up(wait, ", for " + std::to_string((clock_.now() - since).count()) + " s");
 }
 
-bool TcpFabric::ready_by(int peer, const std::atomic<bool>& done, Deadline deadline) {
-  if (spin(peer, done)) return true;
-  const auto over = [&] { return done.load() || hopeless(peer); };
-  return reactor_.wait_until(over, deadline);
+bool TcpFabric::ready_by(int peer, Tag tag, const std::atomic<bool>& done, Deadline deadline) {
+  if (spin(what(peer, tag), done)) return true;
+  return reactor_.wait_until([&] { return ready(peer, tag, done); }, deadline);
 }
 
-void TcpFabric::throw_loss(int peer, Tag tag, Seconds since) {
-  if (interrupted_.load()) throw Interrupted("rank " + std::to_string(rank()) + ": the run was interrupted");
-  if (circles().closed()) throw Mismatch(circles().what());
-  const MutexLock lock(mutex_);
-  const int other = peer == kAnyRank || here(peer) ? failed_.load() : peer;
-  const int gone = failing() ? rank() : other;
-  throw loss(
-      rank(), gone, departures_[static_cast<std::size_t>(gone)],
-      describe_wait(rank(), peer, tag) + ", for " + std::to_string((clock_.now() - since).count()) + " s");
+void TcpFabric::wait_returned(int peer, const std::atomic<bool>& done) {
+  const auto over = [&] { return done.load() || roster_.parted(rank(), peer) || circles().closed(); };
+  for (int i = 0; i < spins_ && !over(); ++i) {
+    connection(peer)->advance(&done);
+    sched_yield();
+  }
+  reactor_.wait_until(over, kNever);
 }
 
 void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
@@ -315,33 +272,15 @@ void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
 
 // --- what peers do
 
-// The first reason is the true one. True where it was the first.
-bool TcpFabric::mark(int peer, Presence how, Departure departure) {
-  {
-    const MutexLock lock(mutex_);
-    std::atomic<Presence>& presence = presence_[static_cast<std::size_t>(peer)];
-    if (presence.load() != Presence::kHere) return false;
-    departures_[static_cast<std::size_t>(peer)] = std::move(departure);
-    presence.store(how);
-    if (how == Presence::kFailed) failed_.store(peer);
-  }
-  for (const auto& wish : news_.leave(peer)) tell_departure(peer, wish.tag);
+// True the first time.
+bool TcpFabric::mark(int peer, const Departure& how) {
+  if (!roster_.mark(peer, how)) return false;
   reactor_.wake();
   return true;
 }
 
 void TcpFabric::tell_departure(int peer, Tag tag) {
   if (inbox_.complete(inbox_.announce(peer, tag, 0, 0)) != nullptr) reactor_.wake();
-}
-
-std::vector<Loss> TcpFabric::losses() const {
-  std::vector<Loss> losses;
-  if (failed_.load() < 0) return losses;
-  const MutexLock lock(mutex_);
-  for (int peer = 0; peer < size(); ++peer)
-    if (presence_[static_cast<std::size_t>(peer)].load() == Presence::kFailed)
-      losses.push_back({peer, departures_[static_cast<std::size_t>(peer)].why});
-  return losses;
 }
 
 void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes payload) {
@@ -353,11 +292,11 @@ void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes paylo
       housekeeper_.on_frame(peer, header, payload);
       break;
     case FrameType::kGoodbye: {
-      Departure departure = decode_departure(payload);
+      const Departure departure = decode_departure(payload);
       // Where all end with the first loss, those that have ended are votes, too.
       std::optional<Loss> lost;
       if (departure.failed && !survives()) lost = Loss{departure.culprit, departure.why};
-      mark(peer, departure.failed ? Presence::kFailed : Presence::kDone, std::move(departure));
+      mark(peer, departure);
       housekeeper_.on_left(peer, lost);
       break;
     }
@@ -378,17 +317,13 @@ void TcpFabric::give_up(const Loss& loss) {
 }
 
 void TcpFabric::lose(int peer, const std::string& why) {
-  if (!mark(peer, Presence::kFailed, {true, why, kAnyRank})) return;
-  if (!left_.load())
+  if (mark(peer, {true, why, kAnyRank}) && !left())
     options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) +
                            " is lost: " + why);
 }
 
 void TcpFabric::on_failure(const std::exception_ptr& error) {
-  {
-    const MutexLock lock(mutex_);
-    if (!left_.load() && !cause_) cause_ = error;
-  }
+  roster_.blame(rank(), error);
   say_goodbye(failure(error));
 }
 

@@ -8,6 +8,7 @@
 #include "support/simulate.h"
 #include "tacit/collectives/board.h"
 #include "tacit/collectives/errand.h"
+#include "tacit/collectives/group_sums.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 
@@ -232,6 +233,26 @@ TEST(Fork, IsMadeOfTheTrainersCommAndSoManyTimes) {
     EXPECT_THROW(comm.fork("a")->fork("b"), Bug);
     for (int i = 1; i < Tag::kForks; ++i) comm.fork("next");
     EXPECT_THROW(comm.fork("one too many"), InvalidConfig);
+  });
+}
+
+TEST(Fork, GroupSumsLeaveTheBackgroundToOthers) {
+  on_every_comm(4, [](Comm& comm) {
+    ThreadTasks tasks;
+    std::vector<float> x(100, static_cast<float>(comm.rank()));
+    const auto pairs = [](int place, int, std::int64_t) { return std::vector<int>{place & ~1, place | 1}; };
+    GroupSums first(comm, tasks, x, pairs, {});
+    std::vector<float> y(100, 10 * static_cast<float>(comm.rank()));
+    GroupSums second(comm, tasks, y, pairs, {});
+    std::vector<float> z(100, 1);
+    comm.start([&](Collectives& all) { all.sum(z); })->wait();
+    EXPECT_EQ(z[0], 4);
+    first.next(x);
+    second.next(y);
+    EXPECT_EQ(x[0], 0.5F + static_cast<float>(comm.rank() & ~1));
+    EXPECT_EQ(y[0], 10 * x[0]);
+    first.close();
+    second.close();
   });
 }
 

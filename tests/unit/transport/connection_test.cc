@@ -89,7 +89,8 @@ class OneThread final : public ConnectionOwner {
     if (!done.load()) run_what_is_ready();
     if (!done.load()) throw std::runtime_error("the message was not delivered");
   }
-  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  bool ready_by(int, Tag, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  void wait_returned(int, const std::atomic<bool>&) override {}
   void between_reads(int, const std::function<void()>& fn) override { connection_->between_reads(fn); }
   void on_control(int, const FrameHeader&, ConstBytes) override {}
   void on_lost(int, const std::string& why) override { ADD_FAILURE() << why; }

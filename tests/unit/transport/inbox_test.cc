@@ -24,7 +24,7 @@ class StillWaiter final : public Waiter {
   void wait(int, Tag, const std::atomic<bool>& done) override {
     if (!done.load()) throw Timeout("nothing came");
   }
-  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  bool ready_by(int, Tag, const std::atomic<bool>& done, Deadline) override { return done.load(); }
   void between_reads(int, const std::function<void()>& fn) override { fn(); }
 };
 

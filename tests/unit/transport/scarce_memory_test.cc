@@ -49,7 +49,7 @@ bool scarcely(int succeed, const Do& what) {
 class StillWaiter final : public Waiter {
  public:
   void wait(int, Tag, const std::atomic<bool>&) override {}
-  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  bool ready_by(int, Tag, const std::atomic<bool>& done, Deadline) override { return done.load(); }
   void between_reads(int, const std::function<void()>& fn) override { fn(); }
 };
 

@@ -91,7 +91,7 @@ class SlowWaiter final : public Waiter {
     inbox->complete(message);
     EXPECT_TRUE(done.load());
   }
-  bool ready_by(int, const std::atomic<bool>& done, Deadline) override { return done.load(); }
+  bool ready_by(int, Tag, const std::atomic<bool>& done, Deadline) override { return done.load(); }
   void between_reads(int, const std::function<void()>& fn) override { fn(); }
 
   Inbox* inbox = nullptr;

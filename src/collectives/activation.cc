@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "tacit/collectives/activation.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tacit/core/error.h"
+#include "tacit/core/rng.h"
+
+namespace tacit {
+namespace {
+
+// Call::method: a rank has come; our own trainer waits; otherwise the round in which the news was sent, from 1, and 0 by
+// our own trainer.
+constexpr std::uint32_t kHere = Call::kMethods - 1;
+constexpr std::uint32_t kWait = Call::kMethods - 2;
+
+}  // namespace
+
+int place_among(std::span<const int> living, int rank) {
+  return static_cast<int>(std::find(living.begin(), living.end(), rank) - living.begin());
+}
+
+Activation::Activation(Comm& comm, Manner manner, Start start)
+    : comm_(comm), manner_(manner), start_(std::move(start)), left_(comm.clock().now()) {
+  service_ =
+      comm.serve([this](const Call& call, std::unique_ptr<Answer> answer) { hear(call, std::move(answer)); });
+}
+
+// One late step, such as a straggler's, does not change the pace much.
+void Activation::come() {
+  const Seconds took = comm_.clock().now() - left_;
+  pace_ = pace_ == Seconds(0) ? took : pace_ + 0.1 * (std::min(took, 2 * pace_) - pace_);
+}
+
+void Activation::leave() { left_ = comm_.clock().now(); }
+
+int Activation::drawn(std::int64_t number) const {
+  Rng rng(manner_.seed, Rng::kEveryRank, number, Rng::Use::kPeerChoice);
+  return static_cast<int>(rng.below(static_cast<std::uint64_t>(comm_.size())));
+}
+
+void Activation::want(std::int64_t number, By by, const OverWithin& over_within) {
+  if (by == By::kAll) return start_(number);
+  if (by == By::kDrawn && drawn(number) != comm_.rank()) {
+    // By our own agent, which ends when a rank is lost, and the call with it: a wait for news alone would not.
+    service_->call(comm_.rank(), {.method = kWait, .step = number}, {});
+    return;
+  }
+  if (by == By::kFirst && manner_.patience > 0) {
+    post(static_cast<int>(number % comm_.size()), kHere, number);
+    if (over_within(manner_.patience * pace_)) return;
+  }
+  activate(number);
+}
+
+void Activation::activate(std::int64_t number) {
+  start_(number);
+  post(comm_.rank(), 0, number);
+}
+
+void Activation::post(int peer, std::uint32_t method, std::int64_t number) {
+  try {
+    service_->post(peer, {.method = method, .step = number});
+  } catch (const PeerLost&) {
+    if (!comm_.survives()) throw;
+  }
+}
+
+// --- on the agent's task
+
+void Activation::hear(const Call& call, std::unique_ptr<Answer> answer) {
+  if (call.method == kHere) return count_in(call.step);
+  if (call.method != kWait) return tell(call.step, static_cast<int>(call.method));
+  if (call.step <= news_.number) return answer->send({});
+  waiting_ = {call.step, std::move(answer)};
+}
+
+void Activation::tell(std::int64_t number, int first_round) {
+  if (number < news_.number) return;  // the newer one is told to all, and activates the older too
+  const std::vector<int> living = comm_.living();
+  const auto n = static_cast<int>(living.size());
+  int rounds = 0;
+  while ((1 << rounds) < n) ++rounds;
+  if (number > news_.number) {
+    news_ = {number, rounds};
+    here_.erase(here_.begin(), here_.upper_bound(number));
+    start_(number);
+    if (waiting_ && waiting_->number <= number) std::exchange(waiting_, std::nullopt)->answer->send({});
+  }
+  const int place = place_among(living, comm_.rank());
+  for (int round = first_round; round < news_.told_from; ++round) {
+    const int peer = living[static_cast<std::size_t>((place + (1 << round)) % n)];
+    post(peer, static_cast<std::uint32_t>(round) + 1, number);
+  }
+  news_.told_from = std::min(news_.told_from, first_round);
+}
+
+void Activation::count_in(std::int64_t number) {
+  if (number <= news_.number) return;
+  if (++here_[number] == comm_.size()) tell(number, 0);
+}
+
+}  // namespace tacit

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous SGD with servers -- J. Dean et al., "Large Scale Distributed Deep Networks", NIPS 2012, Downpour SGD with
+// n_push = n_fetch = 1.
+//
+// Idea        every rank sends its gradient to the servers, which apply it as it comes, and gets their weights back. No
+//             rank waits for another.
+// Symbols     x_i = w.params()   g_i = w.gradient()   P = w.size()   x = the servers' weights   share = o_.share
+// Cost        d floats to the servers and d back per step, in one trip.
+// Reduces to  the inner optimiser alone for one rank, bit for bit (tests/strategies/asgd_test.cc).
+// Differs     a gradient counts with eta_t / P (share), so that P of them move the weights as far as their mean would and
+//             a rate that suits ssgd suits here; the paper's are whole (share=1). Momentum is the servers'.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tacit/collectives/shards.h"
+#include "tacit/core/buffer.h"
+#include "tacit/strategy/registry.h"
+
+namespace tacit {
+namespace {
+
+// Applies gradients as they come.
+class AsgdRule final : public ShardRule {
+ public:
+  AsgdRule(FloatView weights, std::unique_ptr<Optimizer> optimizer) : optimizer_(std::move(optimizer)) {
+    weights_.assign(weights);
+  }
+
+  ConstFloatView exchange(const ShardPush& gradient) override {
+    optimizer_->step(gradient.x, static_cast<float>(gradient.weight), weights_.view());
+    return weights_.view();
+  }
+  ConstFloatView pull(int, std::int64_t) override { return weights_.view(); }
+
+  void save(StateWriter& state) const override {
+    state.write("asgd.weights", weights_.view());
+    optimizer_->save(state);
+  }
+  void load(StateReader& state) override {
+    state.read("asgd.weights", weights_.view());
+    optimizer_->load(state);
+  }
+
+ private:
+  Buffer weights_;
+  const std::unique_ptr<Optimizer> optimizer_;
+};
+
+class Asgd final : public Strategy {
+ public:
+  Asgd(int servers, double share) : servers_(servers), share_(share) {}
+
+  void start(Worker& w) override {
+    auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
+    Strategy::start(w);
+    shards_.emplace(w.comm(), servers_, w.params().size(), [&](Slice shard) {
+      return std::make_unique<AsgdRule>(part(w.params(), shard), std::move(optimizer));
+    });
+  }
+
+  void step(Worker& w) override {
+    shards_->exchange({.step = w.t(), .weight = share_ * w.lr(), .x = w.gradient()}, w.params());
+  }
+
+  void model(Worker& w, FloatView out) override {
+    shards_ ? shards_->read(w.comm(), w.t(), out) : copy(w.params(), out);
+  }
+
+  void finish(Worker& w) override {
+    w.comm().barrier();  // nobody's gradient is under way
+    model(w, w.params());
+    shards_->close();
+    shards_.reset();
+  }
+
+  // Between the barriers no rank has a gradient under way.
+  void save(Worker& w, StateWriter& state) override {
+    w.comm().barrier();
+    shards_->save(w.t(), state);
+    w.comm().barrier();
+  }
+  void load(Worker& w, StateReader& state) override {
+    shards_->load(state);
+    w.comm().barrier();
+  }
+
+ private:
+  const int servers_;
+  const double share_;
+  std::optional<Shards> shards_;
+};
+
+}  // namespace
+
+StrategyInfo asgd_info() {
+  return {.name = "asgd",
+          .summary = "asynchronous SGD: gradients to servers, which apply each as it comes, and weights back",
+          .paper = "NIPS 2012, Large Scale Distributed Deep Networks",
+          .example = "asgd:servers=2",
+          .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+            const auto servers = options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"});
+            Shards::check_fit(static_cast<int>(servers), ranks);
+            const double share = options.number(
+                "share", 1.0 / ranks, 0, 1,
+                {"of the learning rate, for one rank's gradient", "1 / workers; the paper's: 1"});
+            return std::make_unique<Asgd>(static_cast<int>(servers), share);
+          },
+          .asynchronous = true,
+          .keeps_weights = true};
+}
+
+}  // namespace tacit
