@@ -122,13 +122,13 @@ class Braked final : public Strategy {
   std::string why_not(const Compression& how) const override { return inner_->why_not(how); }
   int pieces(int ranks) const override { return inner_->pieces(ranks); }
   void start(Worker& w) override {
+    inner_->start(braked(w));  // which may put the momentum in front of a compressor
     if (!momentum_of(w.optimizer()))
       throw InvalidConfig(
           "braking=" + exact(rho_) +
           " compares gradients with the momentum of SGD, and this optimiser keeps none; give it one, "
           "such as sgd:momentum=0.9, with a compressor that has ef also ef,momentum=0, or leave "
           "braking out");
-    inner_->start(braked(w));
   }
   void step(Worker& w) override { inner_->step(braked(w)); }
   void settle(Worker& w) override { inner_->settle(braked(w)); }

@@ -69,7 +69,7 @@ TEST_P(EveryStrategyOfThreads, AFailingRankEndsTheRunWithItsOwnError) {
   options.batch = 10;
   options.steps = 40;
   std::vector<RankReport> reports(4);
-  open(4, Pace::kEven, [&](const OpenWorld& world) {
+  open(4, Pace::kSteady, [&](const OpenWorld& world) {
     EXPECT_THROW(world.run([&](Process& me) {
       int asked = 0;
       const TrainJob job{test_data(),

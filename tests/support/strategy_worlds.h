@@ -27,8 +27,9 @@ struct OpenWorld {
   std::function<std::string()> trace = [] { return ""; };
 };
 
-// How simulated machines compute: in step, or out of it by jitter and stragglers. Real ones do as they can.
-enum class Pace { kEven, kUneven };
+// How simulated machines compute: each at a speed of its own that is nearly that of the others, or out of step by jitter
+// and stragglers. Real ones do as they can.
+enum class Pace { kSteady, kUneven };
 
 struct StrategyWorld {
   std::string name;
@@ -43,7 +44,10 @@ struct StrategyWorld {
 inline Cluster cluster_at(Pace pace, int ranks) {
   Cluster cluster = flat(ranks);
   cluster.step = Seconds(0.001);
-  if (pace == Pace::kEven) return cluster;
+  if (pace == Pace::kSteady) {  // nothing happens at one moment, where the order would be anybody's
+    for (int rank = 0; rank < ranks; ++rank) cluster.speed.push_back(1 - 0.01 * rank);
+    return cluster;
+  }
   cluster.jitter = 0.3;
   cluster.stragglers.push_back({{}, 1, Seconds(0.003), 1});
   return cluster;

@@ -35,7 +35,11 @@ class StateWriter {
   ConstBytes bytes() const { return out_; }
 
  private:
-  void append(ConstBytes data) { out_.insert(out_.end(), data.begin(), data.end()); }
+  void append(ConstBytes data) {
+    const std::size_t at = out_.size();
+    out_.resize(at + data.size());
+    copy(data, Bytes(out_).subspan(at));
+  }
   std::vector<std::byte> out_;
 };
 

@@ -31,7 +31,7 @@ class Servers {
   void prepare(Worker& w, ConstFloatView g);
   void push(std::int64_t t) const { shards_->push(t, ready_); }
   void pull(std::int64_t t, FloatView out) const { shards_->pull(t, out); }
-  void read(Comm& over, std::int64_t t, FloatView out) const { shards_->read(over, t, out); }
+  void read(Collectives& over, std::int64_t t, FloatView out) const { shards_->read(over, t, out); }
   void close() { shards_->close(); }
 
   // While nothing is under way; t is the last step that was pushed.

@@ -63,7 +63,10 @@ bool is_sgd(const optim::Optimizer& o) { return typeid(o) == typeid(optim::SGD);
 }  // namespace
 
 InnerStep::InnerStep(optim::Optimizer& optimizer, const std::string& compress) : optimizer_(optimizer) {
-  if (!is_sgd(optimizer)) return refuse_two_momenta(compress, name_of(optimizer), std::nullopt);
+  if (!is_sgd(optimizer)) {
+    refuse_two_momenta(compress, name_of(optimizer), std::nullopt);
+    return;
+  }
   for (auto& group : optimizer.param_groups())
     refuse_two_momenta(compress, name_of(optimizer), read(options_of(group)));
 }

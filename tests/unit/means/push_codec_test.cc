@@ -117,7 +117,7 @@ TEST(PushCodec, SendsWhatItKeeps) {
   const std::vector<Slice> shards = Shards::parts(kValues, kServers);
   ASSERT_EQ(shards.size(), 4U);
   const auto topk = [](std::size_t values) {
-    return 4 + 4 + 8 * static_cast<std::size_t>(std::ceil(0.05 * values));
+    return 4 + 4 + 8 * static_cast<std::size_t>(std::ceil(0.05 * static_cast<double>(values)));
   };
   Bytes want;
   for (const Slice& s : shards) want.push_back(topk(s.count));
