@@ -123,7 +123,7 @@ TEST(Wire, AHeaderThatIsNoneIsRefusedWithWhatWasFound) {
   EXPECT_NE(why(spoilt(5, 13)).find("type 13"), std::string::npos);
   EXPECT_NE(why(spoilt(6, 1)).find("zero"), std::string::npos);
   EXPECT_NE(why(spoilt(15, 200)).find("tag"), std::string::npos);  // no such channel
-  EXPECT_NE(why(spoilt(14, 3)).find("tag"), std::string::npos);    // no such lane
+  EXPECT_NE(why(spoilt(14, 255)).find("tag"), std::string::npos);  // no such lane
   EXPECT_NE(why(spoilt(5, 2)).find("tag"), std::string::npos);     // a heartbeat has none
 }
 
