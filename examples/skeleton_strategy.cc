@@ -25,9 +25,14 @@ class SyncThenLocal final : public tacit::Strategy {
  public:
   SyncThenLocal(std::int64_t switch_step, std::int64_t period) : switch_(switch_step), period_(period) {}
 
+  void start(tacit::Worker& w) override {
+    Strategy::start(w);
+    gradients_ = w.make_mean({.sends = tacit::Sends::kGradients});  // plain or compressed: as the run says
+  }
+
   void step(tacit::Worker& w) override {
     const bool together = w.t() < switch_;
-    if (together) w.comm().mean(w.gradient());
+    if (together) gradients_->mean(w, w.gradient());
     w.apply(w.gradient());
     if (together) return;
     apart_ = (w.t() + 1) % period_ != 0;
@@ -42,12 +47,18 @@ class SyncThenLocal final : public tacit::Strategy {
   void finish(tacit::Worker& w) override {
     if (apart_) w.comm().mean(w.params());
     apart_ = false;
+    gradients_->finish(w);
   }
+
+  // What a compressor has left out.
+  void save(tacit::Worker& w, tacit::StateWriter& state) override { gradients_->save(w, state); }
+  void load(tacit::Worker& w, tacit::StateReader& state) override { gradients_->load(w, state); }
 
  private:
   const std::int64_t switch_;
   const std::int64_t period_;
   bool apart_ = false;  // whether replicas differ; the same on every rank
+  std::unique_ptr<tacit::Mean> gradients_;
 };
 
 tacit::StrategyInfo sync_then_local_info() {
@@ -59,7 +70,8 @@ tacit::StrategyInfo sync_then_local_info() {
             const auto period =
                 options.integer("period", 16, 1, tacit::kMany, {"steps between means of weights"});
             return std::make_unique<SyncThenLocal>(switch_step, period);
-          }};
+          },
+          tacit::Sends::kGradients};
 }
 
 class Silent final : public tacit::TrainObserver {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <utility>
 
+#include "core/mutex.h"
+#include "runlog/writer.h"
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
 #include "tacit/runlog/events.h"
-#include "tacit/runlog/writer.h"
 
 namespace tacit::cli {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "cli/complaints.h"
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 #include "tacit/core/text.h"
 
 namespace tacit::cli {

@@ -10,9 +10,9 @@
 
 #include "cli/comparison_table.h"
 #include "cli/terminal.h"
+#include "runlog/reader.h"
+#include "runlog/whole_file.h"
 #include "tacit/core/error.h"
-#include "tacit/runlog/reader.h"
-#include "tacit/runlog/whole_file.h"
 
 namespace tacit::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/complaints.h"
 #include "cli/completion.h"
 #include "cli/outline.h"
+#include "runlog/whole_file.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
-#include "tacit/runlog/whole_file.h"
 
 namespace tacit::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <span>
 
+#include "core/files.h"
+#include "core/hash.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
-#include "tacit/core/hash.h"
 #include "tacit/train/dataset.h"
 
 namespace tacit::cli {

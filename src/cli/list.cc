@@ -22,8 +22,8 @@
 #include "tacit/core/text.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/dataset.h"
-#include "tacit/train/optimizer.h"
-#include "tacit/train/schedule.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
 
 namespace tacit::cli {
 namespace {
@@ -144,8 +144,7 @@ int print_all(const std::string& what, bool json) {
     if (!e.paper.empty() && !is_shelf(what))
       fmt::print("{}", hung(std::string(name_width + 2, ' '), e.paper, width));
   }
-  if (!entries.empty())
-    fmt::print("\n{}", hung("", "tacit list " + what + " NAME says more of one.", width));
+  if (!entries.empty()) fmt::print("\n{}", hung("", "tacit list " + what + " NAME says more of one.", width));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program. Its exit codes are those of tacit/core/exit_code.h.
+// The program. Its exit codes are those of core/exit_code.h.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/complaints.h"
 #include "cli/print_or_drop.h"
-#include "tacit/core/exit_code.h"
+#include "core/exit_code.h"
 
 namespace {
 

@@ -18,10 +18,10 @@
 #include "cli/print_or_drop.h"
 #include "cli/probe.h"
 #include "cli/world_options.h"
+#include "runlog/whole_file.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
-#include "tacit/runlog/whole_file.h"
-#include "tacit/train/optimizer.h"
+#include "train/optimizer.h"
 #include "world/signals.h"
 
 namespace tacit::cli {

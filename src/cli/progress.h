@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 #include "tacit/train/trainer.h"
 
 namespace tacit::cli {

@@ -12,11 +12,11 @@
 #include "cli/modules/module.h"
 #include "cli/places.h"
 #include "cli/training.h"
+#include "sim/fault_draw.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
-#include "tacit/sim/fault_draw.h"
 #include "tacit/strategies/builtin.h"
-#include "tacit/train/cost.h"
+#include "train/cost.h"
 
 namespace tacit::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 
 namespace tacit::cli {
 

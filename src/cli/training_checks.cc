@@ -11,9 +11,9 @@
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "tacit/strategies/builtin.h"
-#include "tacit/train/cost.h"
 #include "tacit/train/dataset.h"
 #include "tacit/train/trainer.h"
+#include "train/cost.h"
 
 namespace tacit::cli {
 namespace {

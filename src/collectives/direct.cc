@@ -11,7 +11,7 @@
 
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/endpoint_comm.h"
+#include "collectives/endpoint_comm.h"
 
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {

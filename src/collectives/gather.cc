@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/gather.h"
+#include "collectives/gather.h"
 
 namespace tacit {
 

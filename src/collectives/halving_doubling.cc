@@ -5,8 +5,8 @@
 
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/butterfly.h"
-#include "tacit/topology/chunks.h"
+#include "topology/butterfly.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {

@@ -2,7 +2,7 @@
 // Rounds of growing distance; in each, two partners swap their whole vectors and add.
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/butterfly.h"
+#include "topology/butterfly.h"
 
 namespace tacit {
 namespace {

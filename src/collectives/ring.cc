@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/topology/ring.h"
+#include "topology/ring.h"
 
 #include <utility>
 
 #include "collectives/algorithms.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 

@@ -8,7 +8,7 @@
 #include "collectives/unattended.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {

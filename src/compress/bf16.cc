@@ -8,7 +8,7 @@
 // Layout  u16 x[n], the upper half of binary32.
 #include "compress/makers.h"
 #include "compress/wire.h"
-#include "tacit/core/pack_kernels.h"
+#include "core/pack_kernels.h"
 
 namespace tacit {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/compress/feedback.h"
+#include "compress/feedback.h"
 
 #include <cmath>
 
+#include "core/pack_kernels.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit {
 

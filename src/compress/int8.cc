@@ -12,7 +12,7 @@
 
 #include "compress/makers.h"
 #include "compress/wire.h"
-#include "tacit/core/pack_kernels.h"
+#include "core/pack_kernels.h"
 
 namespace tacit {
 namespace {

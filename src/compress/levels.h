@@ -10,8 +10,8 @@
 
 #include <vector>
 
+#include "core/pack_kernels.h"
 #include "tacit/compress/compressor.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/compress/momentum.h"
+#include "compress/momentum.h"
 
 #include <cmath>
 
+#include "core/pack_kernels.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit {
 

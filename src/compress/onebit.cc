@@ -13,8 +13,8 @@
 
 #include "compress/makers.h"
 #include "compress/wire.h"
+#include "core/pack_kernels.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "compress/makers.h"
+#include "core/pack_kernels.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit {
 namespace {

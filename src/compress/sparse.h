@@ -15,8 +15,8 @@
 
 #include "compress/bit_codes.h"
 #include "compress/wire.h"
+#include "core/pack_kernels.h"
 #include "tacit/core/options.h"
-#include "tacit/core/pack_kernels.h"
 
 namespace tacit::sparse {
 

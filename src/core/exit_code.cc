@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/exit_code.h"
+#include "core/exit_code.h"
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
-#include "tacit/core/thrown.h"
 
 namespace tacit {
 

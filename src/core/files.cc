@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/files.h"
+#include "core/files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 // and host_select_kernels.cc.
 #pragma once
 
-#include "tacit/core/kernel_table.h"
+#include "core/kernel_table.h"
 
 namespace tacit {
 

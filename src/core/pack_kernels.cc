@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/pack_kernels.h"
+#include "core/pack_kernels.h"
 
 #include <string>
 

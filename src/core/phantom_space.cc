@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/kernel_table.h"
 #include "tacit/core/error.h"
-#include "tacit/core/kernel_table.h"
 #include "tacit/core/space.h"
 
 namespace tacit {

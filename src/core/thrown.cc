@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/thrown.h"
+#include "core/thrown.h"
 
 #include <string_view>
 

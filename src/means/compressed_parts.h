@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "compress/feedback.h"
 #include "tacit/compress/compression.h"
-#include "tacit/compress/feedback.h"
 
 namespace tacit {
 

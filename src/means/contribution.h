@@ -2,9 +2,9 @@
 // What a rank has to say: its vector, with momentum in front and what was left out before.
 #pragma once
 
+#include "compress/feedback.h"
+#include "compress/momentum.h"
 #include "means/compressed_parts.h"
-#include "tacit/compress/feedback.h"
-#include "tacit/compress/momentum.h"
 #include "tacit/core/buffer.h"
 
 namespace tacit {

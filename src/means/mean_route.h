@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
+#include "compress/feedback.h"
 #include "means/compressed_parts.h"
 #include "tacit/collectives/comm.h"
-#include "tacit/compress/feedback.h"
 #include "tacit/strategy/mean.h"
 
 namespace tacit {

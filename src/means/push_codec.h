@@ -4,7 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "tacit/strategy/push_codec.h"
+#include "strategy/push_codec.h"
+#include "tacit/protocols/shards.h"
 #include "tacit/strategy/worker.h"
 
 namespace tacit {

@@ -11,7 +11,7 @@
 #include "means/mean_route.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The classic parameter server, as far as a mean needs one: gradients go to shards, which average them, and come back.
 #include "means/make_mean.h"
-#include "tacit/collectives/shards.h"
+#include "tacit/protocols/shards.h"
 
 namespace tacit {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/runlog/reader.h"
+#include "runlog/reader.h"
 
 #include <fstream>
 
+#include "core/files.h"
 #include "runlog/json.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/runlog/whole_file.h"
+#include "runlog/whole_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

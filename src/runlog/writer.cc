@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/runlog/writer.h"
+#include "runlog/writer.h"
 
 #include "runlog/plain_file.h"
+#include "runlog/whole_file.h"
 #include "tacit/core/error.h"
-#include "tacit/runlog/whole_file.h"
 
 namespace tacit {
 namespace {

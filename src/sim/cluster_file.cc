@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/files.h"
 #include "sim/toml_table.h"
-#include "tacit/core/files.h"
 #include "tacit/sim/cluster.h"
 
 namespace tacit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a message travels. isend hands it to the scheduler; when the network has carried it, it fills the receive that
 // was posted for it, or waits in the receiver's mailbox with a copy of its bytes.
-#include "tacit/sim/fabric.h"
+#include "sim/fabric.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/sim/fault_draw.h"
+#include "sim/fault_draw.h"
 
 #include <algorithm>
 #include <array>

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/hash.h"
 #include "sim/actors.h"
+#include "sim/fabric.h"
 #include "sim/fault_plan.h"
 #include "sim/mailbox.h"
 #include "sim/members.h"
@@ -18,8 +20,6 @@
 #include "sim/pipes.h"
 #include "sim/scheduler.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
-#include "tacit/sim/fabric.h"
 #include "transport/limits.h"
 #include "transport/roster.h"
 

@@ -10,7 +10,7 @@
 #include "sim/fault_plan.h"
 #include "sim/pipes.h"
 #include "sim/scheduler.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 #include "transport/membership.h"
 
 namespace tacit::sim {

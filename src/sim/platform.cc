@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 
 namespace tacit::sim {
 namespace {

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/files.h"
 #include "sim/toml_text.h"
 #include "sim/units.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 #include "tacit/core/text.h"
 #include "tacit/sim/cluster.h"
 

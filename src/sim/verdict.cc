@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/sim/verdict.h"
+#include "sim/verdict.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
 #include "tacit/transport/endpoint.h"
 #include "transport/membership.h"
 #include "transport/rank_list.h"

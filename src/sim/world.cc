@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/hash.h"
+#include "sim/fabric.h"
+#include "sim/fault_draw.h"
+#include "sim/verdict.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
-#include "tacit/sim/fabric.h"
-#include "tacit/sim/fault_draw.h"
-#include "tacit/sim/verdict.h"
 #include "transport/departure.h"
 #include "world/backend.h"
 

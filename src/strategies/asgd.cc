@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "tacit/collectives/shards.h"
 #include "tacit/core/buffer.h"
+#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {

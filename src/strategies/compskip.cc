@@ -17,10 +17,10 @@
 #include <optional>
 #include <utility>
 
+#include "strategies/skip.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
-#include "tacit/strategy/skip.h"
 
 namespace tacit {
 namespace {

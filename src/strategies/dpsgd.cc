@@ -13,9 +13,9 @@
 #include <memory>
 #include <optional>
 
-#include "tacit/collectives/neighbour_mix.h"
+#include "protocols/neighbour_mix.h"
 #include "tacit/strategy/registry.h"
-#include "tacit/topology/graph.h"
+#include "topology/graph.h"
 
 namespace tacit {
 namespace {

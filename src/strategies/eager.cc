@@ -23,7 +23,7 @@
 #include <optional>
 #include <string>
 
-#include "tacit/collectives/partial_means.h"
+#include "protocols/partial_means.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
 

@@ -15,9 +15,9 @@
 #include <optional>
 #include <utility>
 
-#include "tacit/collectives/shards.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
+#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {

@@ -13,10 +13,10 @@
 #include <optional>
 #include <utility>
 
-#include "tacit/collectives/board.h"
-#include "tacit/collectives/push_sum.h"
+#include "protocols/board.h"
+#include "protocols/push_sum.h"
+#include "strategies/peer_draw.h"
 #include "tacit/core/kernels.h"
-#include "tacit/strategy/peer_draw.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {

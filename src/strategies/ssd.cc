@@ -19,10 +19,10 @@
 #include <optional>
 #include <utility>
 
+#include "protocols/server.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
-#include "tacit/strategy/server.h"
 
 namespace tacit {
 namespace {

@@ -12,7 +12,7 @@
 //             arXiv:1905.10936. Momentum belongs in front (compress/momentum.h).
 #include <memory>
 
-#include "tacit/collectives/shards.h"
+#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {

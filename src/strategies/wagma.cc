@@ -27,10 +27,10 @@
 #include <string>
 #include <utility>
 
-#include "tacit/collectives/group_sums.h"
+#include "protocols/group_sums.h"
 #include "tacit/core/error.h"
 #include "tacit/strategy/registry.h"
-#include "tacit/topology/groups.h"
+#include "topology/groups.h"
 
 namespace tacit {
 namespace {

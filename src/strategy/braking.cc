@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategy/push_codec.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/advice.h"
+#include "train/advice.h"
 
 #include <algorithm>
 #include <cmath>

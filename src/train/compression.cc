@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What --compress means together with --strategy and --optimizer.
 #include "means/momentum_place.h"
-#include "tacit/train/optimizer.h"
 #include "tacit/train/trainer.h"
+#include "train/optimizer.h"
 
 namespace tacit {
 

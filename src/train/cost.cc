@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/cost.h"
+#include "train/cost.h"
 
 #include <array>
 #include <optional>
 
 #include "tacit/core/error.h"
-#include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
-#include "tacit/train/time_account.h"
+#include "train/optimizer.h"
+#include "train/time_account.h"
 
 namespace tacit {
 namespace {

@@ -9,8 +9,8 @@
 #include "tacit/train/dataset.h"
 #include "tacit/train/model.h"
 #include "tacit/train/replica_worker.h"
-#include "tacit/train/schedule.h"
-#include "tacit/train/time_account.h"
+#include "train/schedule.h"
+#include "train/time_account.h"
 
 namespace tacit {
 

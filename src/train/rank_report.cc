@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "tacit/collectives/gather.h"
+#include "collectives/gather.h"
 #include "tacit/core/error.h"
 
 namespace tacit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/schedule.h"
+#include "train/schedule.h"
 
 #include <algorithm>
 #include <cmath>

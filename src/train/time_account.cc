@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/time_account.h"
+#include "train/time_account.h"
 
 #include <algorithm>
 

@@ -7,16 +7,16 @@
 #include <numeric>
 #include <utility>
 
+#include "core/hash.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
 #include "tacit/core/text.h"
-#include "tacit/train/evaluation_plan.h"
-#include "tacit/train/optimizer.h"
-#include "tacit/train/schedule.h"
-#include "tacit/train/time_account.h"
 #include "tacit/world/agreement.h"
+#include "train/evaluation_plan.h"
 #include "train/flat_worker.h"
 #include "train/link_times.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+#include "train/time_account.h"
 
 namespace tacit {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "transport/departure.h"
 
-#include "tacit/core/thrown.h"
+#include "core/thrown.h"
 
 namespace tacit {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tacit/core/error.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 
 namespace tacit {
 

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/mutex.h"
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 #include "transport/limits.h"
 
 namespace tacit {

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 
 namespace tacit {
 

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "tacit/core/clock.h"
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
 #include "tacit/transport/tag.h"
 
 namespace tacit {

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <memory>
 
+#include "core/mutex.h"
 #include "tacit/core/clock.h"
-#include "tacit/core/mutex.h"
 
 namespace tacit {
 

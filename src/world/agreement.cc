@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hash.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
 #include "tacit/core/text.h"
 #include "transport/rank_list.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tacit/core/tasks.h"
-#include "tacit/transport/fabric.h"
 #include "tacit/world/world.h"
+#include "transport/fabric.h"
 
 namespace tacit {
 

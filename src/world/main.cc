@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tacit/core/exit_code.h"
+#include "core/exit_code.h"
 #include "world/signals.h"
 
 namespace tacit {

@@ -2,8 +2,8 @@
 // A world of which this process is one rank.
 #include <utility>
 
+#include "collectives/endpoint_comm.h"
 #include "collectives/surviving_comm.h"
-#include "tacit/collectives/endpoint_comm.h"
 #include "tacit/core/error.h"
 #include "transport/departure.h"
 #include "world/backend.h"

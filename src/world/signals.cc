@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
 
 namespace tacit {
 namespace {

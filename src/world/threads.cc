@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
-#include "tacit/transport/inproc.h"
+#include "transport/inproc/inproc.h"
 #include "world/backend.h"
 #include "world/rank_process.h"
 

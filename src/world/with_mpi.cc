@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "collectives/mpi/native_comm.h"
-#include "tacit/transport/mpi.h"
+#include "transport/mpi/open_mpi.h"
 #include "world/backend.h"
 
 namespace tacit {

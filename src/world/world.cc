@@ -6,13 +6,16 @@
 #include <string_view>
 #include <utility>
 
+#include "core/rank_seed.h"
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
 #include "world/backend.h"
 #include "world/launcher_note.h"
 #include "world/plan.h"
 
 namespace tacit {
+
+std::uint64_t Process::seed(std::uint64_t n) const { return rank_seed(n, rank()); }
 namespace {
 
 // Takes `--workers N` or `--workers=N` out of argv.

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "runlog/reader.h"
 #include "support/program.h"
-#include "tacit/runlog/reader.h"
 
 namespace tacit::test {
 namespace {

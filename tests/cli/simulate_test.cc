@@ -4,8 +4,8 @@
 #include <fstream>
 #include <utility>
 
+#include "runlog/reader.h"
 #include "support/program.h"
-#include "tacit/runlog/reader.h"
 
 namespace tacit::test {
 namespace {

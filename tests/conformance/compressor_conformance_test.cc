@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
+#include "compress/feedback.h"
 #include "support/payloads.h"
 #include "support/refusal.h"
 #include "support/simd_targets.h"
-#include "tacit/compress/feedback.h"
 #include "tacit/core/error.h"
 
 namespace tacit::test {

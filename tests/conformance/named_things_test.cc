@@ -12,8 +12,8 @@
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/dataset.h"
 #include "tacit/train/model.h"
-#include "tacit/train/optimizer.h"
-#include "tacit/train/schedule.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
 
 namespace tacit {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Ranks as simulated machines, every test in a child of its own: SimGrid has one engine per process.
 #include "conformance/transports.h"
+#include "sim/fabric.h"
 #include "support/simulate.h"
-#include "tacit/sim/fabric.h"
 
 namespace tacit::test {
 namespace {

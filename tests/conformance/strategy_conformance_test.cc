@@ -8,10 +8,10 @@
 #include <map>
 
 #include "conformance/strategy_forms.h"
+#include "core/hash.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
 
 namespace tacit::test {
 namespace {

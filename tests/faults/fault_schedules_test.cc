@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whatever goes wrong, and when: the laws of tacit/sim/verdict.h. `fault_schedules FIRST LAST` runs more of them.
+// Whatever goes wrong, and when: the laws of sim/verdict.h. `fault_schedules FIRST LAST` runs more of them.
 #include <gtest/gtest.h>
 
 #include "faults/schedule.h"

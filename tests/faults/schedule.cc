@@ -9,12 +9,12 @@
 #include <optional>
 #include <sstream>
 
+#include "core/hash.h"
+#include "sim/fault_draw.h"
+#include "sim/verdict.h"
 #include "support/plain_worker.h"
 #include "support/read_to_end.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
-#include "tacit/sim/fault_draw.h"
-#include "tacit/sim/verdict.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/world/world.h"
 

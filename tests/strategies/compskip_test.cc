@@ -10,7 +10,7 @@
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/kernels.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit::test {
 namespace {

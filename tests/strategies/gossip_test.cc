@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "protocols/push_sum.h"
 #include "support/few_numbers.h"
 #include "support/on_every_rank.h"
 #include "support/refusal.h"
 #include "support/simulate.h"
 #include "support/train.h"
-#include "tacit/collectives/push_sum.h"
 
 namespace tacit::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "support/replicas.h"
 #include "support/train.h"
-#include "tacit/topology/graph.h"
+#include "topology/graph.h"
 
 namespace tacit::test {
 namespace {

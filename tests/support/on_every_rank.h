@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tacit/collectives/endpoint_comm.h"
+#include "collectives/endpoint_comm.h"
 #include "tacit/core/tasks.h"
-#include "tacit/transport/inproc.h"
+#include "transport/inproc/inproc.h"
 
 namespace tacit::test {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tacit/core/kernels.h"
-#include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
+#include "train/optimizer.h"
 
 namespace tacit::test {
 

@@ -11,8 +11,8 @@
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategies/builtin.h"
-#include "tacit/train/optimizer.h"
 #include "tacit/train/replica_worker.h"
+#include "train/optimizer.h"
 
 namespace tacit::test {
 

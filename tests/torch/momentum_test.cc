@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "adapters/torch/models.h"
 #include "adapters/torch/nets.h"
+#include "core/mutex.h"
 #include "support/refusal.h"
 #include "support/train.h"
-#include "tacit/core/mutex.h"
-#include "tacit/torch/models.h"
 #include "tacit/torch/replicated.h"
 
 namespace tacit::torch {

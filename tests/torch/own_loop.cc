@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "tacit/core/hash.h"
+#include "core/hash.h"
 #include "tacit/main.h"
 #include "tacit/torch/rank_sampler.h"
 #include "tacit/torch/replicated.h"

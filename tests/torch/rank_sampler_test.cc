@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/mutex.h"
 #include "support/refusal.h"
-#include "tacit/core/mutex.h"
 
 namespace tacit::torch {
 namespace {

@@ -2,15 +2,15 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "adapters/torch/flat_module.h"
+#include "adapters/torch/models.h"
 #include "adapters/torch/nets.h"
+#include "core/hash.h"
+#include "core/mutex.h"
 #include "support/refusal.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
-#include "tacit/core/mutex.h"
-#include "tacit/torch/flat_module.h"
-#include "tacit/torch/models.h"
 #include "tacit/torch/replicated.h"
-#include "tacit/train/optimizer.h"
+#include "train/optimizer.h"
 
 namespace tacit::torch {
 namespace {

@@ -13,9 +13,10 @@
 #include "tacit/core/views.h"
 #include "tacit/strategy/mean.h"
 #include "tacit/strategy/optimizer.h"
-#include "tacit/strategy/push_codec.h"
 
 namespace tacit {
+
+class PushCodec;  // strategy/push_codec.h
 
 // Threads  the trainer's task.
 class Worker {

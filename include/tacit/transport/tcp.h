@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "tacit/transport/fabric.h"
+#include "tacit/transport/endpoint.h"
 #include "tacit/transport/job_key.h"
 
 namespace tacit {
+
+class Fabric;  // transport/fabric.h
 
 struct TcpOptions {
   int rank = 0;

@@ -11,7 +11,6 @@
 
 #include "tacit/collectives/all_reduce.h"
 #include "tacit/collectives/comm.h"
-#include "tacit/core/rank_seed.h"
 #include "tacit/core/tasks.h"
 #include "tacit/transport/endpoint.h"
 #include "tacit/transport/tcp.h"
@@ -43,7 +42,7 @@ class Process {
   // A seed for this rank, such as torch::manual_seed(me.seed(1)): other ranks and other n have other seeds, and the same
   // run has the same (core/rank_seed.h). Ranks that are threads share LibTorch's default generator, whose seed is that of
   // the last to set it: there, a generator of the rank's own takes it, at::make_generator<at::CPUGeneratorImpl>(seed).
-  std::uint64_t seed(std::uint64_t n) const { return rank_seed(n, rank()); }
+  std::uint64_t seed(std::uint64_t n) const;
 
   // After each gradient, called by the trainer. In virtual time it advances the clock by the cost of one, or of this
   // share of one; elsewhere it throws Interrupted once World::interrupt was called, for ranks that wait for nobody.
@@ -59,7 +58,7 @@ class Process {
   virtual std::optional<TimeSpent> virtual_time_spent() const { return std::nullopt; }
   bool virtual_time() const { return virtual_time_spent().has_value(); }
   // Real time only: how long the calling task has been blocked, so far, while nothing of what it waited for was under
-  // way. What happens while MPI's own collectives run is not seen. tacit/train/time_account.h makes an account of it.
+  // way. What happens while MPI's own collectives run is not seen. train/time_account.h makes an account of it.
   virtual Seconds waited() const { return Seconds(0); }
 };
 

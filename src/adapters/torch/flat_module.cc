@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/torch/flat_module.h"
+#include "adapters/torch/flat_module.h"
 
 #include <torch/types.h>
 
 #include <algorithm>
 #include <sstream>
 
+#include "core/hash.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
 
 namespace tacit::torch {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "tacit/train/optimizer.h"
+#include "train/optimizer.h"
 
 namespace tacit::torch {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "adapters/torch/flat_module.h"
 #include "adapters/torch/inner_step.h"
 #include "tacit/strategy/optimizer.h"
-#include "tacit/torch/flat_module.h"
 
 namespace tacit::torch {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tacit/collectives/gather.h"
+#include "collectives/gather.h"
 
 namespace tacit::torch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/torch/models.h"
+#include "adapters/torch/models.h"
 
 #include <ATen/Parallel.h>
 #include <torch/nn/functional/loss.h>
@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "adapters/torch/flat_module.h"
 #include "adapters/torch/model_cards.h"
 #include "adapters/torch/nets.h"
+#include "core/mutex.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/mutex.h"
-#include "tacit/torch/flat_module.h"
 
 namespace tacit::torch {
 namespace {

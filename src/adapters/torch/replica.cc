@@ -8,10 +8,10 @@
 #include "adapters/torch/check_optimizer.h"
 #include "adapters/torch/gather.h"
 #include "adapters/torch/settings_of.h"
+#include "core/hash.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
 #include "tacit/core/kernels.h"
-#include "tacit/train/advice.h"
+#include "train/advice.h"
 #include "transport/rank_list.h"
 
 namespace tacit::torch {

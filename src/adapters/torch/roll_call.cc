@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tacit/collectives/gather.h"
+#include "collectives/gather.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/torch/flat_module.h"
 #include "adapters/torch/flat_state.h"
 #include "adapters/torch/inner_step.h"
-#include "tacit/torch/flat_module.h"
 #include "tacit/torch/replicated.h"
 #include "tacit/train/replica_worker.h"
-#include "tacit/train/time_account.h"
+#include "train/time_account.h"
 
 namespace tacit::torch {
 

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 
 namespace tacit::cli {
 namespace {

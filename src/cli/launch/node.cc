@@ -16,8 +16,8 @@
 #include "cli/launch/output.h"
 #include "cli/launch/protocol.h"
 #include "cli/launch/reader.h"
+#include "core/exit_code.h"
 #include "tacit/core/error.h"
-#include "tacit/core/exit_code.h"
 
 namespace tacit::cli {
 namespace {

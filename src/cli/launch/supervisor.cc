@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/exit_code.h"
 #include "tacit/core/error.h"
-#include "tacit/core/exit_code.h"
 
 namespace tacit::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/endpoint_comm.h"
 #include "collectives/exchange_queue.h"
-#include "tacit/collectives/endpoint_comm.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "transport/limits.h"

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 #include "tacit/core/text.h"
 #include "tacit/train/dataset.h"
 #include "train/data/cifar10.h"

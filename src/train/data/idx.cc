@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/files.h"
 #include "tacit/core/error.h"
-#include "tacit/core/files.h"
 
 namespace tacit {
 namespace {

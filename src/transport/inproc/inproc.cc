@@ -2,7 +2,7 @@
 // How a message travels. A sender that finds a posted receive copies into it at once. Otherwise it queues a
 // parcel: small ones carry a copy, so that the sender is done; large ones point at the sender's buffer,
 // and the receiver copies or borrows from there before the sender's wait ends.
-#include "tacit/transport/inproc.h"
+#include "transport/inproc/inproc.h"
 
 #include <algorithm>
 #include <deque>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
 #include "transport/inproc/mailbox.h"
 #include "transport/limits.h"
 #include "transport/roster.h"

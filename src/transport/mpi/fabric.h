@@ -15,9 +15,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/mutex.h"
 #include "tacit/core/error.h"
-#include "tacit/core/mutex.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 #include "transport/gate.h"
 #include "transport/mpi/cargo.h"
 #include "transport/mpi/library.h"

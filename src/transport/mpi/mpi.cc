@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/transport/mpi.h"
-
 #include <utility>
 
 #include "transport/limits.h"
 #include "transport/mpi/fabric.h"
 #include "transport/mpi/mpi_fabric.h"
+#include "transport/mpi/open_mpi.h"
 
 namespace tacit {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "tacit/transport/mpi.h"
+#include "transport/mpi/open_mpi.h"
 
 namespace tacit {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 #include "tacit/transport/tcp.h"
 #include "transport/membership.h"
 #include "transport/tcp/circle_watch.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tacit/core/views.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 #include "transport/membership.h"
 
 namespace tacit {

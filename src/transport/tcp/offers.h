@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 #include "transport/inbox.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/messages.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 #include "tacit/core/views.h"
 #include "transport/tcp/tls.h"
 #include "transport/tcp/wire.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "tacit/core/clock.h"
-#include "tacit/core/mutex.h"
 #include "tacit/transport/endpoint.h"
 #include "transport/tcp/messages.h"
 

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "cli/comparison_table.h"
+#include "runlog/writer.h"
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
-#include "tacit/runlog/writer.h"
 
 namespace tacit::cli {
 namespace {

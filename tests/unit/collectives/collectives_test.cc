@@ -8,8 +8,8 @@
 #include "support/on_every_rank.h"
 #include "tacit/core/error.h"
 #include "tacit/core/rng.h"
-#include "tacit/topology/butterfly.h"
-#include "tacit/topology/chunks.h"
+#include "topology/butterfly.h"
+#include "topology/chunks.h"
 
 namespace tacit::test {
 namespace {

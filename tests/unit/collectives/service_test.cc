@@ -4,11 +4,11 @@
 
 #include <atomic>
 
+#include "protocols/board.h"
+#include "protocols/errand.h"
+#include "protocols/group_sums.h"
 #include "support/on_every_rank.h"
 #include "support/simulate.h"
-#include "tacit/collectives/board.h"
-#include "tacit/collectives/errand.h"
-#include "tacit/collectives/group_sums.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 

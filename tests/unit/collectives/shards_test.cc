@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/shards.h"
+#include "tacit/protocols/shards.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/exit_code.h"
+#include "core/exit_code.h"
 
 #include <gtest/gtest.h>
 
 #include <new>
 
+#include "core/thrown.h"
 #include "tacit/core/error.h"
-#include "tacit/core/thrown.h"
 
 namespace tacit {
 namespace {

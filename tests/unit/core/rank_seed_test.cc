@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/core/rank_seed.h"
+#include "core/rank_seed.h"
 
 #include <gtest/gtest.h>
 

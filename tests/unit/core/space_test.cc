@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/pack_kernels.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 #include "tacit/core/state.h"
 
 namespace tacit {

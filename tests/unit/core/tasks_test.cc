@@ -16,11 +16,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/hash.h"
+#include "core/snapshot.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
-#include "tacit/core/hash.h"
-#include "tacit/core/snapshot.h"
 
 namespace tacit {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 
+#include "compress/feedback.h"
 #include "support/on_every_rank.h"
 #include "support/payloads.h"
 #include "support/refusal.h"
-#include "tacit/compress/feedback.h"
 #include "tacit/core/error.h"
 
 namespace tacit::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/strategy/push_codec.h"
+#include "strategy/push_codec.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "support/refusal.h"
 #include "support/replicas.h"
 #include "tacit/core/error.h"
+#include "tacit/protocols/shards.h"
 
 namespace tacit::test {
 namespace {

@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "runlog/reader.h"
+#include "runlog/writer.h"
 #include "support/refusal.h"
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
 #include "tacit/runlog/events.h"
-#include "tacit/runlog/reader.h"
-#include "tacit/runlog/writer.h"
 
 namespace tacit {
 namespace {

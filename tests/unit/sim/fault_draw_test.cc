@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Faults by seed, and what must hold after them.
-#include "tacit/sim/fault_draw.h"
+#include "sim/fault_draw.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "sim/verdict.h"
 #include "support/refusal.h"
 #include "support/simulate.h"
 #include "tacit/core/error.h"
-#include "tacit/sim/verdict.h"
 
 namespace tacit::test {
 namespace {

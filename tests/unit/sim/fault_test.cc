@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/fabric.h"
 #include "support/simulate.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
-#include "tacit/sim/fabric.h"
 
 namespace tacit::test {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/fabric.h"
 #include "support/simulate.h"
 #include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 #include "tacit/core/space.h"
-#include "tacit/sim/fabric.h"
 
 namespace tacit::test {
 namespace {

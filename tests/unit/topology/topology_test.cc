@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "tacit/topology/butterfly.h"
-#include "tacit/topology/chunks.h"
-#include "tacit/topology/graph.h"
-#include "tacit/topology/groups.h"
-#include "tacit/topology/ring.h"
+#include "topology/butterfly.h"
+#include "topology/chunks.h"
+#include "topology/graph.h"
+#include "topology/groups.h"
+#include "topology/ring.h"
 
 namespace tacit {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/divergence.h"
+#include "train/divergence.h"
 
 #include <gtest/gtest.h>
 

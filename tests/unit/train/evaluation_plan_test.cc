@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/evaluation_plan.h"
+#include "train/evaluation_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "support/simulate.h"
 #include "support/train.h"
 #include "tacit/core/kernels.h"
-#include "tacit/train/optimizer.h"
+#include "train/optimizer.h"
 
 namespace tacit::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/train/optimizer.h"
+#include "train/optimizer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Times are compared with others that the test takes around or within them, so that a busy machine changes nothing.
-#include "tacit/train/time_account.h"
+#include "train/time_account.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "support/on_every_rank.h"
 #include "tacit/core/error.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 #include "world/backend.h"
 
 namespace tacit::test {

@@ -11,7 +11,7 @@
 
 #include "support/refusal.h"
 #include "tacit/core/error.h"
-#include "tacit/transport/inproc.h"
+#include "transport/inproc/inproc.h"
 
 namespace tacit {
 namespace {

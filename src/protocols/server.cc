@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/strategy/server.h"
+#include "protocols/server.h"
 
 #include <utility>
 
-#include "tacit/collectives/rounds.h"
+#include "protocols/rounds.h"
 #include "tacit/core/buffer.h"
 
 namespace tacit {

@@ -6,11 +6,12 @@
 #include <memory>
 #include <span>
 
-#include "tacit/collectives/shards.h"
 #include "tacit/core/state.h"
+#include "tacit/core/views.h"
 
 namespace tacit {
 
+class ShardRule;  // tacit/protocols/shards.h
 class Worker;
 
 // Made in Strategy::start, for vectors like params().

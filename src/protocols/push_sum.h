@@ -3,8 +3,8 @@
 // Aggregate Information", FOCS 2003, Protocol Push-Sum.
 #pragma once
 
-#include "tacit/collectives/errand.h"
-#include "tacit/collectives/letterbox.h"
+#include "protocols/errand.h"
+#include "protocols/letterbox.h"
 #include "tacit/core/state.h"
 
 namespace tacit {

@@ -10,7 +10,7 @@
 
 #include "tacit/core/tasks.h"
 #include "tacit/sim/cluster.h"
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 
 namespace tacit {
 

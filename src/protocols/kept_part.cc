@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "collectives/kept_part.h"
+#include "protocols/kept_part.h"
 
 #include <utility>
 

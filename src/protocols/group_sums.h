@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "tacit/collectives/board.h"
+#include "protocols/board.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/state.h"
 
 namespace tacit {
 
-class KeptPart;  // collectives/kept_part.h
-class SumTask;   // collectives/sum_task.h
+class KeptPart;  // protocols/kept_part.h
+class SumTask;   // protocols/sum_task.h
 
 // What a rank that comes late to a sum does with its own vector x, of which something older is in the sum.
 enum class Late {

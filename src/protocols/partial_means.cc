@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/partial_means.h"
+#include "protocols/partial_means.h"
 
 #include <utility>
 
-#include "collectives/sum_task.h"
+#include "protocols/sum_task.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/activation.h"
+#include "protocols/activation.h"
 
 #include <algorithm>
 #include <utility>

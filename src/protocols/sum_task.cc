@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "collectives/sum_task.h"
+#include "protocols/sum_task.h"
 
 #include <utility>
 

@@ -10,7 +10,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/options.h"
 #include "tacit/strategy/worker.h"
-#include "tacit/topology/graph.h"
+#include "topology/graph.h"
 
 namespace tacit {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "tacit/core/mutex.h"
+#include "core/mutex.h"
 #include "tacit/runlog/events.h"
 
 namespace tacit {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/group_sums.h"
+#include "protocols/group_sums.h"
 
 #include <utility>
 
-#include "collectives/kept_part.h"
-#include "collectives/sum_task.h"
+#include "protocols/kept_part.h"
+#include "protocols/sum_task.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 

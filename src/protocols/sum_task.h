@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tacit/collectives/activation.h"
+#include "protocols/activation.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/channel.h"
 

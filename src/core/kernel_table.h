@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/pack_kernels.h"
 #include "tacit/core/kernels.h"
-#include "tacit/core/pack_kernels.h"
 #include "tacit/core/space.h"
 
 namespace tacit {

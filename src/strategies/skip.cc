@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/strategy/skip.h"
+#include "strategies/skip.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "collectives/sum_task.h"
-#include "tacit/collectives/group_sums.h"
+#include "protocols/group_sums.h"
+#include "protocols/sum_task.h"
 #include "tacit/core/buffer.h"
 
 namespace tacit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/shards.h"
+#include "tacit/protocols/shards.h"
 
 #include <algorithm>
 #include <exception>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "collectives/unattended.h"
-#include "tacit/collectives/rounds.h"
+#include "protocols/rounds.h"
 #include "tacit/core/error.h"
-#include "tacit/topology/chunks.h"
+#include "topology/chunks.h"
 
 namespace tacit {
 namespace {
@@ -42,8 +42,7 @@ class Shards::Keeper {
 
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
     if (call.method == kExchange) {
-      const ConstFloatView reply =
-          rule_->exchange({call.from, call.step, call.weight, floats_in(call.body)});
+      const ConstFloatView reply = rule_->exchange({call.from, call.step, call.weight, floats_in(call.body)});
       shown_ = nullptr;
       clock_.work(kCopiesPerPush * static_cast<double>(call.body.size()));
       send_copy(*answer, reply);

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "tacit/transport/fabric.h"
+#include "transport/fabric.h"
 
 namespace tacit {
 

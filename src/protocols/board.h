@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "core/snapshot.h"
 #include "tacit/collectives/calls.h"
-#include "tacit/core/snapshot.h"
 
 namespace tacit {
 

@@ -4,14 +4,14 @@
 
 #include <memory>
 
-#include "tacit/collectives/activation.h"
+#include "protocols/activation.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/state.h"
 #include "tacit/core/tasks.h"
 
 namespace tacit {
 
-class SumTask;  // collectives/sum_task.h
+class SumTask;  // protocols/sum_task.h
 
 // Means are numbered 0, 1, 2, ... Once one is activated, by whom its Activation::By says, a task of every rank runs it
 // while its trainer computes, with what its trainer has given and no mean has had: nothing, perhaps, which is zero. Every

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tacit/collectives/push_sum.h"
+#include "protocols/push_sum.h"
 
 #include <array>
 #include <bit>
