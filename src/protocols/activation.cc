@@ -11,8 +11,8 @@
 namespace tacit {
 namespace {
 
-// Call::method: a rank has come; our own trainer waits; otherwise the round in which the news was sent, from 1, and 0 by
-// our own trainer.
+// Call::method: a rank has come; our own trainer waits; otherwise the round in which the news was sent, from 1, and 0
+// by our own trainer.
 constexpr std::uint32_t kHere = Call::kMethods - 1;
 constexpr std::uint32_t kWait = Call::kMethods - 2;
 

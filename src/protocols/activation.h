@@ -13,20 +13,21 @@
 
 namespace tacit {
 
-// Partial collectives are numbered 0, 1, 2, ..., and run in that order on every rank, beside its trainer. This one knows
-// when; what they do is somebody else's. A number that is activated activates all before it.
+// Partial collectives are numbered 0, 1, 2, ..., and run in that order on every rank, beside its trainer. This one
+// knows when; what they do is somebody else's. A number that is activated activates all before it.
 //
 // By::kFirst  whoever comes first activates it on all ranks. With patience it waits a while before it does, so that
 //             those who come a moment later are in it too: who comes tells a rank that is another one for every number,
 //             and when all have come, that one activates it at once. The wait is a share of the time that the trainer
 //             needs from one to the next, as a rule.
-// By::kDrawn  one rank, drawn for every number and the same for all, activates it when it comes; the others wait for it.
+// By::kDrawn  one rank, drawn for every number and the same for all, activates it when it comes; the others wait for
+//             it.
 // By::kAll    nobody starts it for another: each rank does when its trainer comes, and it ends when all have.
 //
-// News     who activates sends 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places behind
-//          tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends log2 P
-//          messages at most, however many ranks came first at the same time. One activator sends P - 1 in all. kAll
-//          sends none.
+// News     who activates sends 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places
+//          behind tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends
+//          log2 P messages at most, however many ranks came first at the same time. One activator sends P - 1 in all.
+//          kAll sends none.
 // Threads  the trainer's task.
 // Losses   where the world goes on without a lost rank, those that it would have told come themselves. Elsewhere who
 //          waits for the drawn rank ends with PeerLost when any is lost.

@@ -21,10 +21,10 @@ enum class Late {
   kMean,  // x as one more member: x <- (sum + x) / (S + 1), the rule of the paper
 };
 
-// Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks (activation.h). From then on a task
-// of every rank runs it, while its trainer computes (SumTask), with what the rank has there: what its trainer gave last
-// or, with Late::kAdd, the mean of that and of the sums that were run since. A trainer that comes late to one takes the
-// newest that its rank has run, once; where it has had that one already, x stays as it is.
+// Sums are numbered 0, 1, 2, ... Whoever comes to one first activates it on all ranks (activation.h). From then on a
+// task of every rank runs it, while its trainer computes (SumTask), with what the rank has there: what its trainer gave
+// last or, with Late::kAdd, the mean of that and of the sums that were run since. A trainer that comes late to one
+// takes the newest that its rank has run, once; where it has had that one already, x stays as it is.
 //
 // Conserved   with Late::kAdd the sum over all ranks of what they have there: a sum replaces it by the group's mean,
 //             and a trainer adds to it what it moved x by. So no move of any rank is lost or counted twice, however
@@ -52,8 +52,8 @@ class GroupSums {
   GroupSums& operator=(const GroupSums&) = delete;
 
   // Gives x to the next sum and leaves the mean of its group in x. Where this rank has run that sum or a newer one
-  // already, by the rule for the late; otherwise activates it and waits for the rest of the group, whose trainers may be
-  // anywhere.
+  // already, by the rule for the late; otherwise activates it and waits for the rest of the group, whose trainers may
+  // be anywhere.
   void next(FloatView x);
   // What the rank has there becomes x, between two sums.
   void refresh(FloatView x);

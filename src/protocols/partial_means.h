@@ -14,8 +14,8 @@ namespace tacit {
 class SumTask;  // protocols/sum_task.h
 
 // Means are numbered 0, 1, 2, ... Once one is activated, by whom its Activation::By says, a task of every rank runs it
-// while its trainer computes, with what its trainer has given and no mean has had: nothing, perhaps, which is zero. Every
-// mean is the same on all ranks, which can take each of them once, in their order.
+// while its trainer computes, with what its trainer has given and no mean has had: nothing, perhaps, which is zero.
+// Every mean is the same on all ranks, which can take each of them once, in their order.
 //
 // Conserved   what ranks have given is, divided by P, in the means or still unsent: nothing is lost or sent twice.
 // Bits        those of Collectives::mean.
@@ -30,8 +30,8 @@ class PartialMeans {
   PartialMeans(const PartialMeans&) = delete;
   PartialMeans& operator=(const PartialMeans&) = delete;
 
-  // Adds x to what is unsent and comes to the next mean. Where that has run already, x will be in a later one; otherwise
-  // waits for it. `by` is equal on all ranks.
+  // Adds x to what is unsent and comes to the next mean. Where that has run already, x will be in a later one;
+  // otherwise waits for it. `by` is equal on all ranks.
   void next(FloatView x, Activation::By by);
   // out <- the oldest mean that was run here and not taken; false where there is none.
   bool take(FloatView out);

@@ -28,8 +28,8 @@ class SumPart {
   virtual void sum(Collectives& beside, std::int64_t number, std::optional<FloatView> waiting) = 0;
 };
 
-// Sums run in their order and one at a time on a rank, when they are activated, on a Comm of their own; nobody waits for
-// a trainer. What is in them is the SumPart's affair.
+// Sums run in their order and one at a time on a rank, when they are activated, on a Comm of their own; nobody waits
+// for a trainer. What is in them is the SumPart's affair.
 //
 // Threads   the trainer's task.
 // Lifetime  close() comes before the end, after the last sum on every rank (a barrier says so); comm, tasks and part

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// eager-SGD -- S. Li, T. Ben-Nun, S. Di Girolamo, D. Alistarh, T. Hoefler, "Taming Unbalanced Training Workloads in Deep
-// Learning with Partial Collective Operations", PPoPP 2020, arXiv:1908.04207.
+// eager-SGD -- S. Li, T. Ben-Nun, S. Di Girolamo, D. Alistarh, T. Hoefler, "Taming Unbalanced Training Workloads in
+// Deep Learning with Partial Collective Operations", PPoPP 2020, arXiv:1908.04207.
 //
 // Idea        gradients are averaged at every step, but nobody waits for the slow: one rank starts the all-reduce for
 //             all, and who has not come is in it with what it has not sent yet, perhaps nothing. Its gradient goes into
 //             a later one.
-// Symbols     g_t = w.gradient()   w_t = w.params()   P = w.size()   send_buf = what PartialMeans has and no mean has had
+// Symbols     g_t = w.gradient()   w_t = w.params()   P = w.size()   send_buf = what PartialMeans has not sent
 //             solo: whoever comes first starts round t   majority: a rank that is drawn for it, so that on average half
 //             of them have come
 // Cost        one all-reduce of d floats per step and 32 bytes of news to every rank; every `limit` rounds one float
@@ -15,9 +15,10 @@
 //             weights come apart from the others', and all are made equal between blocks of epochs. Here every rank
 //             applies every round's mean once, in order, and a late one those that it has missed, one after the other:
 //             whoever has come to the same round has the same weights, whatever the optimiser, as far as its rate was
-//             the same at that step. For the rest weights are averaged after every blocking round, but only where a rank
-//             has applied more or fewer means than one at a step. What no round has had at the end goes into one more,
-//             which is applied like any other. Late gradients are added up as in the paper; the program drops them.
+//             the same at that step. For the rest weights are averaged after every blocking round, but only where a
+//             rank has applied more or fewer means than one at a step. What no round has had at the end goes into one
+//             more, which is applied like any other. Late gradients are added up as in the paper; the program, as
+//             it reads, drops them.
 #include <array>
 #include <memory>
 #include <optional>
