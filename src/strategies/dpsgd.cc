@@ -69,7 +69,8 @@ StrategyInfo dpsgd_info() {
           .make = [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             return std::make_unique<DPsgd>(
                 read_graph(options, "graph", Graph::kRing, {"who is whose neighbour; uniform: everybody"}));
-          }};
+          },
+          .sends = Sends::kWeights};
 }
 
 }  // namespace tacit

@@ -112,6 +112,7 @@ StrategyInfo easgd_info() {
                                              {"how far both sides move towards each other", "0.9 / workers"});
             return std::make_unique<Easgd>(static_cast<int>(servers), period, rate);
           },
+          .sends = Sends::kWeights,
           .asynchronous = true};
 }
 

@@ -76,7 +76,8 @@ StrategyInfo sgp_info() {
           .example = "sgp:overlap",
           .make = [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             return std::make_unique<Sgp>(options.flag("overlap", false, {"send behind the next gradient"}));
-          }};
+          },
+          .sends = Sends::kWeights};
 }
 
 }  // namespace tacit

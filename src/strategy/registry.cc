@@ -56,14 +56,13 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
   switch (sends) {
     case Sends::kNotCompressed:
       return strategy +
-             " has no compressed form; leave the compressor out, or use ssgd, local, dc_s3gd, ssd or "
-             "compskip";
+             " has no compressed form; leave the compressor out, or use a strategy that averages gradients or "
+             "differences, such as ssgd or local";
     case Sends::kWeights:
       return strategy +
              " sends weights, of which nothing may be left out: nobody could tell what is missing from a "
-             "zero; "
-             "leave the compressor out, or use a strategy that sends gradients or differences: ssgd, local, "
-             "dc_s3gd, ssd or compskip";
+             "zero; leave the compressor out, or use a strategy that averages gradients or differences, such "
+             "as ssgd or local";
     case Sends::kGradients:
       return "";
     case Sends::kPushes:
