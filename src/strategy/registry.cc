@@ -56,7 +56,8 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
   switch (sends) {
     case Sends::kNotCompressed:
       return strategy +
-             " has no compressed form; leave the compressor out, or use a strategy that averages gradients or "
+             " has no compressed form; leave the compressor out, or use a strategy that averages gradients "
+             "or "
              "differences, such as ssgd or local";
     case Sends::kWeights:
       return strategy +
