@@ -6,6 +6,7 @@
 
 #include "tacit/transport/tcp.h"
 #include "tacit/world/world.h"
+#include "transport/fabric.h"
 #include "world/environment.h"
 
 namespace tacit {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "world/backend.h"
 
 namespace tacit {

@@ -22,6 +22,7 @@
 
 #include "support/on_every_rank.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/messages.h"
 

@@ -9,6 +9,7 @@
 #include "support/on_every_rank.h"
 #include "support/temp_dir.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 
 namespace tacit::test {
 

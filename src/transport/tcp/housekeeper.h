@@ -12,6 +12,7 @@
 
 #include "core/mutex.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "transport/membership.h"
 #include "transport/tcp/circle_watch.h"
 #include "transport/tcp/connection.h"

@@ -11,6 +11,7 @@
 
 #include "tacit/core/clock.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 
 namespace tacit {
 

@@ -7,6 +7,7 @@
 
 #include "tacit/core/views.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "transport/tcp/messages.h"
 #include "transport/tcp/stream.h"
 

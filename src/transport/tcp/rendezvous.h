@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "transport/tcp/stream.h"
 
 namespace tacit {

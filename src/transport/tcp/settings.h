@@ -9,6 +9,7 @@
 
 #include "tacit/core/error.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 #include "transport/limits.h"
 #include "transport/tcp/messages.h"
 

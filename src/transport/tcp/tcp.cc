@@ -7,6 +7,7 @@
 
 #include "tacit/core/error.h"
 #include "transport/departure.h"
+#include "transport/fabric.h"
 #include "transport/limits.h"
 #include "transport/roster.h"
 #include "transport/sent.h"

@@ -11,6 +11,7 @@
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
 #include "tacit/transport/tcp.h"
+#include "transport/fabric.h"
 
 namespace tacit::test {
 namespace {
