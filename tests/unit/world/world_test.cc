@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "core/rank_seed.h"
 #include "support/refusal.h"
 #include "tacit/core/error.h"
 #include "transport/inproc/inproc.h"
