@@ -31,18 +31,24 @@ constexpr std::size_t kRingBytesPerRank = std::size_t{256} * 1024;
 // A service of this rank, by its number on the Comm.
 class EndpointService final : public Service {
  public:
-  EndpointService(Caller& caller, std::uint32_t number, std::unique_ptr<Agent> agent)
-      : caller_(caller), number_(number), agent_(std::move(agent)) {}
+  EndpointService(Caller& caller, Endpoint& endpoint, Tasks& tasks, Agent::Address address)
+      : caller_(caller), endpoint_(endpoint), tasks_(tasks), address_(address) {}
+  void answer(Handler handler) override {
+    TACIT_CHECK(!agent_ && handler, "a service answers by one handler");
+    agent_ = std::make_unique<Agent>(endpoint_, tasks_, address_, std::move(handler));
+  }
   void stop() override {
     if (agent_) agent_->stop();
   }
-  void post_all(std::span<const Addressed> posts) override { caller_.post_all(number_, posts); }
-  void call_all(std::span<const Addressed> calls) override { caller_.call_all(number_, calls); }
+  void post_all(std::span<const Addressed> posts) override { caller_.post_all(address_.service, posts); }
+  void call_all(std::span<const Addressed> calls) override { caller_.call_all(address_.service, calls); }
 
  private:
   Caller& caller_;
-  const std::uint32_t number_;
-  const std::unique_ptr<Agent> agent_;  // null where this rank answers nobody
+  Endpoint& endpoint_;
+  Tasks& tasks_;
+  const Agent::Address address_;
+  std::unique_ptr<Agent> agent_;  // null where this rank answers nobody
 };
 
 // The lane of what a Comm's background does.
@@ -133,10 +139,10 @@ class EndpointComm final : public Comm {
   }
 
   std::unique_ptr<Service> serve(Handler handler) override {
-    const Agent::Address address{lane_, services_++};
-    std::unique_ptr<Agent> agent;
-    if (handler) agent = std::make_unique<Agent>(endpoint_, tasks_, address, std::move(handler));
-    return std::make_unique<EndpointService>(caller_, address.service, std::move(agent));
+    auto service =
+        std::make_unique<EndpointService>(caller_, endpoint_, tasks_, Agent::Address{lane_, services_++});
+    if (handler) service->answer(std::move(handler));
+    return service;
   }
 
  private:

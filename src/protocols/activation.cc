@@ -24,8 +24,9 @@ int place_among(std::span<const int> living, int rank) {
 
 Activation::Activation(Comm& comm, Manner manner, Start start)
     : comm_(comm), manner_(manner), start_(std::move(start)), left_(comm.clock().now()) {
-  service_ =
-      comm.serve([this](const Call& call, std::unique_ptr<Answer> answer) { hear(call, std::move(answer)); });
+  service_ = comm.serve(nullptr);
+  service_->answer(
+      [this](const Call& call, std::unique_ptr<Answer> answer) { hear(call, std::move(answer)); });
 }
 
 // One late step, such as a straggler's, does not change the pace much.

@@ -9,6 +9,7 @@
 
 #include "tacit/collectives/comm.h"
 #include "tacit/core/buffer.h"
+#include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 
 namespace tacit {
@@ -38,7 +39,12 @@ class NeighbourMix {
     for (const int peer : links.to) swaps_.push_back({peer, sent_.view(), {}});
     for (std::size_t i = 0; i < from_.size(); ++i) swaps_.push_back({from_[i], {}, came_[i].view()});
     rank_ = comm.rank();
-    pending_ = comm.start([this](Collectives& behind) { behind.swap(swaps_); });
+    pending_ = comm.start([this](Collectives& behind) {
+      const std::vector<bool> came = behind.swap(swaps_);
+      // In a world that survives. A mix without it would be another graph's.
+      for (std::size_t i = 0; i < came.size(); ++i)
+        if (!came[i]) throw PeerLost(rank_, swaps_[i].peer, "a neighbour whose weights are mixed with ours");
+    });
   }
   bool out() const { return pending_ != nullptr; }
 

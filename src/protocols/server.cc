@@ -59,8 +59,8 @@ Servers::Servers(Worker& w, int servers) : codec_(w.make_push_codec(servers)) {
 }
 
 void Servers::prepare(Worker& w, ConstFloatView g) {
+  ready_ = codec_->encode(w, g);  // first: it may refuse g, and then nothing has happened
   if (rates_) rates_->put(w.lr());
-  ready_ = codec_->encode(w, g);
 }
 
 void Servers::save(Worker& w, std::int64_t t, StateWriter& state) {

@@ -4,7 +4,7 @@
 //
 // Idea        every rank sends its gradient to the servers, which apply it as it comes, and gets their weights back. No
 //             rank waits for another.
-// Symbols     x_i = w.params()   g_i = w.gradient()   P = w.size()   x = the servers' weights   share = o_.share
+// Symbols     x_i = w.params()   g_i = w.gradient()   P = w.size()   x = the servers' weights   share = share_
 // Cost        d floats to the servers and d back per step, in one trip.
 // Reduces to  the inner optimiser alone for one rank, bit for bit (tests/strategies/asgd_test.cc).
 // Differs     a gradient counts with eta_t / P (share), so that P of them move the weights as far as their mean would and
@@ -65,11 +65,12 @@ class Asgd final : public Strategy {
   }
 
   void model(Worker& w, FloatView out) override {
-    shards_ ? shards_->read(w.comm(), w.t(), out) : copy(w.params(), out);
+    if (!shards_) return copy(w.params(), out);
+    w.comm().barrier();  // nobody's exchange is under way: all shards are read at one moment
+    shards_->read(w.comm(), w.t(), out);
   }
 
   void finish(Worker& w) override {
-    w.comm().barrier();  // nobody's gradient is under way
     model(w, w.params());
     shards_->close();
     shards_.reset();

@@ -56,11 +56,13 @@ class DiLoCo final : public Strategy {
   }
 
   void save(Worker& w, StateWriter& state) override {
+    state.write("diloco.apart", std::uint64_t{apart_});
     state.write("diloco.theta", base_.view());
     state.write("diloco.momentum", velocity_.view());
     mean_->save(w, state);
   }
   void load(Worker& w, StateReader& state) override {
+    apart_ = state.number("diloco.apart") != 0;
     state.read("diloco.theta", base_.view());
     state.read("diloco.momentum", velocity_.view());
     mean_->load(w, state);
@@ -98,7 +100,8 @@ StrategyInfo diloco_info() {
                 options.number("outer_lr", 0.7, 0, 10, {"learning rate of the outer optimiser"}),
                 options.number("momentum", 0.9, 0, 0.999, {"its Nesterov momentum; 0: none"})});
           },
-          .sends = Sends::kDifferences};
+          .sends = Sends::kDifferences,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

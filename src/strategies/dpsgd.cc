@@ -70,7 +70,8 @@ StrategyInfo dpsgd_info() {
             return std::make_unique<DPsgd>(
                 read_graph(options, "graph", Graph::kRing, {"who is whose neighbour; uniform: everybody"}));
           },
-          .sends = Sends::kWeights};
+          .sends = Sends::kWeights,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

@@ -90,10 +90,10 @@ class Eager final : public Strategy {
     return applied;
   }
 
-  // All ranks have applied the same means. Where one did so at another step, its rate may have been another.
+  // All ranks have applied the same means. Where one did so at another step, its rate may have been another, and its
+  // optimiser remembers that: from then on ranks take the mean whenever they have waited for each other.
   void come_together(Worker& w) {
     if (any(w, apart_)) w.comm().mean(w.params());
-    apart_ = false;
   }
 
   // Whether it is so on any rank. Collective.
@@ -104,8 +104,7 @@ class Eager final : public Strategy {
   }
 
   const EagerOptions o_;
-  bool apart_ =
-      false;  // this rank has applied more or fewer means than one at a step since they came together
+  bool apart_ = false;  // this rank has once applied more or fewer means than one at a step
   bool finished_ = false;
   std::optional<PartialMeans> means_;
 };

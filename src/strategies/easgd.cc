@@ -68,11 +68,12 @@ class Easgd final : public Strategy {
 
   // The centre.
   void model(Worker& w, FloatView out) override {
-    shards_ ? shards_->read(w.comm(), w.t(), out) : copy(w.params(), out);
+    if (!shards_) return copy(w.params(), out);
+    w.comm().barrier();  // nobody's exchange is under way: all shards are read at one moment
+    shards_->read(w.comm(), w.t(), out);
   }
 
   void finish(Worker& w) override {
-    w.comm().barrier();  // nobody's exchange is under way
     model(w, w.params());
     shards_->close();
     shards_.reset();
@@ -113,7 +114,8 @@ StrategyInfo easgd_info() {
             return std::make_unique<Easgd>(static_cast<int>(servers), period, rate);
           },
           .sends = Sends::kWeights,
-          .asynchronous = true};
+          .asynchronous = true,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

@@ -48,10 +48,12 @@ class Local final : public Strategy {
   }
 
   void save(Worker& w, StateWriter& state) override {
+    state.write("local.apart", std::uint64_t{apart_});
     state.write("local.base", base_.view());
     mean_->save(w, state);
   }
   void load(Worker& w, StateReader& state) override {
+    apart_ = state.number("local.apart") != 0;
     state.read("local.base", base_.view());
     mean_->load(w, state);
   }

@@ -77,7 +77,8 @@ StrategyInfo sgp_info() {
           .make = [](OptionReader& options, int) -> std::unique_ptr<Strategy> {
             return std::make_unique<Sgp>(options.flag("overlap", false, {"send behind the next gradient"}));
           },
-          .sends = Sends::kWeights};
+          .sends = Sends::kWeights,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

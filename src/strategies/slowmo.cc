@@ -68,11 +68,13 @@ class SlowMo final : public Strategy {
   }
 
   void save(Worker& w, StateWriter& state) override {
+    state.write("slowmo.apart", std::uint64_t{apart_});
     state.write("slowmo.base", base_.view());
     state.write("slowmo.u", slow_.view());
     mean_->save(w, state);
   }
   void load(Worker& w, StateReader& state) override {
+    apart_ = state.number("slowmo.apart") != 0;
     state.read("slowmo.base", base_.view());
     state.read("slowmo.u", slow_.view());
     mean_->load(w, state);
@@ -115,7 +117,8 @@ StrategyInfo slowmo_info() {
           .paper = "arXiv:1910.00643",
           .example = "slowmo:period=12,beta=0.6",
           .make = make,
-          .sends = Sends::kDifferences};
+          .sends = Sends::kDifferences,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

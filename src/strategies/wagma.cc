@@ -76,9 +76,11 @@ class Wagma final : public Strategy {
   }
 
   void save(Worker&, StateWriter& state) override {
+    state.write("wagma.apart", std::uint64_t{apart_});
     if (sums_) sums_->save(state);
   }
   void load(Worker&, StateReader& state) override {
+    apart_ = state.number("wagma.apart") != 0;
     if (sums_) sums_->load(state);
   }
 

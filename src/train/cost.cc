@@ -12,16 +12,20 @@
 namespace tacit {
 namespace {
 
-// What an optimiser remembers: vectors of every name, without content.
+// What the run's optimiser remembers, by its names and without content.
 class CostState final : public OptimizerState {
  public:
-  explicit CostState(FloatView vector) : vector_(vector) {}
+  CostState(const std::string& optimizer, FloatView vector)
+      : optimizer_(make_optimizer(optimizer)), vector_(vector) {}
   std::vector<NamedView> state() override {
-    return {{"momentum", vector_}, {"first", vector_}, {"second", vector_}};
+    std::vector<NamedView> all = optimizer_->state();
+    for (NamedView& each : all) each.values = vector_;
+    return all;
   }
   void reset() override {}
 
  private:
+  const std::unique_ptr<Optimizer> optimizer_;
   const FloatView vector_;
 };
 
@@ -30,9 +34,10 @@ class CostWorker final : public ReplicaWorker {
   CostWorker(Process& process, const CostJob& job)
       : ReplicaWorker(process, job.options.seed),
         total_(job.options.steps),
+        optimizer_(job.options.optimizer),
         vector_(job.vector),
         whole_{Slice{0, vector_.size()}},
-        state_(vector_) {}
+        state_(job.options.optimizer, vector_) {}
 
   using Worker::lr;
   float lr(std::int64_t) const override { return 0; }
@@ -41,7 +46,7 @@ class CostWorker final : public ReplicaWorker {
   FloatView gradient() override { return vector_; }
   void apply(ConstFloatView, FloatView) override {}
   OptimizerState& optimizer() override { return state_; }
-  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer("sgd"); }
+  std::unique_ptr<Optimizer> new_optimizer() const override { return make_optimizer(optimizer_); }
   std::span<const Slice> tensors() const override { return whole_; }
   std::span<const FloatView> buffers() override { return {}; }
 
@@ -49,6 +54,7 @@ class CostWorker final : public ReplicaWorker {
   void compute_again(std::optional<std::int64_t>) override {}
 
   const std::int64_t total_;
+  const std::string optimizer_;
   const FloatView vector_;
   const std::array<Slice, 1> whole_;
   CostState state_;

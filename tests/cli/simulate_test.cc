@@ -146,6 +146,15 @@ TEST_F(Simulate, CostOnlyHasTheMessagesOfARealRun) {
   EXPECT_EQ(cost["bytes_wire"], real["bytes_wire"]);
   EXPECT_EQ(cost["messages"], real["messages"]);
   EXPECT_NEAR(cost["seconds"].get<double>(), real["seconds"].get<double>(), 1e-9);
+  for (const char* strategy :
+       {"slowmo:period=4,buffers=average", "diloco:period=4", "dpsgd", "sgp:overlap"}) {
+    const std::string how = std::string(" --strategy ") + strategy + " --json";
+    const auto trained = json("simulate" + how + train_);
+    const auto sized = json("simulate --cluster cluster.toml --steps 20 --cost-only --parameters " +
+                            std::to_string(parameters) + how);
+    EXPECT_EQ(sized["bytes_wire"], trained["bytes_wire"]) << strategy;
+    EXPECT_EQ(sized["messages"], trained["messages"]) << strategy;
+  }
 }
 
 TEST_F(Simulate, RefusesWhatCannotBe) {

@@ -77,14 +77,18 @@ std::string with_braking_of(const std::string& strategy, const std::string& rho)
 }
 
 TEST(Braking, OfZeroIsTheStrategyItselfToTheBit) {
-  for (const char* strategy : {"ssgd", "local:period=3", "dc_s3gd", "ssd:warmup=4,delay=2", "compskip"}) {
-    ReplicaCase c{.strategy = strategy, .optimizer = "sgd:momentum=0.9"};
+  const auto check = [](const std::string& strategy, int ranks) {
+    ReplicaCase c{.strategy = strategy, .ranks = ranks, .optimizer = "sgd:momentum=0.9"};
     const Weights plain = run_replicas(c);
     c.strategy = with_braking_of(strategy, "0");
     EXPECT_EQ(run_replicas(c), plain) << strategy;
     c.strategy = with_braking_of(strategy, "2");
     EXPECT_NE(run_replicas(c), plain) << strategy;
-  }
+  };
+  for (const char* strategy : {"ssgd", "local:period=3", "dc_s3gd", "ssd:warmup=4,delay=2", "compskip",
+                               "slowmo:period=3", "diloco:period=3", "dpsgd", "sgp"})
+    check(strategy, 4);
+  for (const char* strategy : {"gossip", "wagma", "eager", "easgd", "asgd"}) check(strategy, 1);
 }
 
 TEST(Braking, FollowsTheFormulaTensorByTensor) {

@@ -72,5 +72,16 @@ TEST(DiLoCo, AnOuterMomentumOfOneIsRefused) {
   EXPECT_THROW(make_strategy(builtin_strategies(), "diloco:momentum=1", 4), InvalidConfig);
 }
 
+TEST(DiLoCo, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
+  for (const char* spec : {"diloco:period=3", "diloco:period=4,momentum=0"})
+    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
+      const ReplicaCase c{
+          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
+      const Weights whole = run_replicas(c);
+      for (const std::int64_t at : {2, 3, 7, 11})
+        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
+    }
+}
+
 }  // namespace
 }  // namespace tacit::test

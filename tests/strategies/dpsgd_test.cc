@@ -11,7 +11,6 @@ namespace {
 TEST(DPsgd, OnTheCompleteGraphTheMeanOfAllTakesThePlaceOfEveryReplica) {
   // All replicas of a step are equal to the mean of the last ones but for their own gradient.
   const ReplicaCase c{.strategy = "dpsgd:graph=uniform", .ranks = 5, .steps = 6};
-  Weights after(5);
   with_replicas(c, [&](Replica& r, Strategy& strategy) {
     for (std::int64_t t = 0; t < c.steps; ++t) {
       r.set_t(t);

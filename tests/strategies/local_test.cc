@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -50,6 +51,17 @@ TEST(Local, OnAQuadraticTheMeanOfTheReplicasIsTheSynchronousRunWhateverThePeriod
 TEST(Local, APeriodBelowOneIsRefused) {
   EXPECT_THROW(make_strategy(builtin_strategies(), "local:period=0", 4), InvalidConfig);
   EXPECT_THROW(make_strategy(builtin_strategies(), "local:period=4x", 4), InvalidConfig);
+}
+
+TEST(Local, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
+  for (const char* spec : {"local:period=3"})
+    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
+      const ReplicaCase c{
+          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
+      const Weights whole = run_replicas(c);
+      for (const std::int64_t at : {2, 3, 7, 11})
+        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
+    }
 }
 
 }  // namespace

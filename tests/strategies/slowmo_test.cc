@@ -104,5 +104,16 @@ TEST(SlowMo, AMomentumOfOneIsRefused) {
   EXPECT_THROW(make_strategy(builtin_strategies(), "slowmo:buffers=drop", 4), InvalidConfig);
 }
 
+TEST(SlowMo, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
+  for (const char* spec : {"slowmo:period=3,beta=0.6", "slowmo:period=3,alpha=0.5,buffers=average"})
+    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
+      const ReplicaCase c{
+          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
+      const Weights whole = run_replicas(c);
+      for (const std::int64_t at : {2, 3, 7, 11})
+        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
+    }
+}
+
 }  // namespace
 }  // namespace tacit::test

@@ -53,6 +53,9 @@ struct Addressed {
 class Service {
  public:
   virtual ~Service() = default;
+  // Begins to answer, where the service was made without a handler: for one that uses the service itself, which the
+  // agent must not look for before it is there. Once; what has come meanwhile waits.
+  virtual void answer(Handler handler) = 0;
   virtual void stop() = 0;
   // One way, to several peers at once. Returns when all bodies may be changed.
   virtual void post_all(std::span<const Addressed> posts) = 0;
@@ -73,7 +76,7 @@ class Calls {
  public:
   virtual ~Calls() = default;
   // The n-th service that a rank makes is the n-th of every other: all ranks make the same ones in the same order. Null:
-  // this rank calls and answers nobody. What comes late for one that has stopped reaches no other.
+  // this rank calls and, unless Service::answer follows, answers nobody. What comes late for one that has stopped reaches no other.
   virtual std::unique_ptr<Service> serve(Handler handler) = 0;
 };
 

@@ -53,6 +53,24 @@ TEST(Services, AreTheSameOnEveryRankByTheOrderInWhichTheyAreMade) {
   });
 }
 
+// A handler that uses its own service can only begin once that is there.
+TEST(Services, WhatComesBeforeARankAnswersWaitsForIt) {
+  on_every_comm(3, [](Comm& comm) {
+    const auto service = comm.serve(nullptr);
+    const int next = (comm.rank() + 1) % 3;
+    service->post(next, {.step = 7});
+    comm.barrier();  // it has come, and nobody answers yet
+    std::atomic<int> heard{0};
+    service->answer([&](const Call& call, const std::unique_ptr<Answer>& answer) {
+      if (answer) return answer->send(bytes_in(heard.load()));
+      if (call.step == 7) service->post(call.from, {.step = 8});
+      ++heard;
+    });
+    while (ask(*service, comm.rank()) < 2) comm.clock().sleep(Seconds(0.001));
+    comm.barrier();
+  });
+}
+
 TEST(Services, ARankThatAnswersNobodyStillAsks) {
   on_every_comm(3, [](Comm& comm) {
     const auto before = numbered(comm, 1);
