@@ -59,8 +59,16 @@ class Agent::Desk {
   Desk(Endpoint& endpoint, Tag at, Handler handler, OnDeparture on_departure)
       : endpoint_(endpoint), at_(at), handler_(std::move(handler)), on_departure_(std::move(on_departure)) {}
 
-  // Callers wait for this agent and would wait in vain: tell them.
+  // Callers wait for this agent and would wait in vain: tell them, and give back what they have lent it, as this object
+  // may outlive its task until one of them has gone on.
   void run() {
+    struct Return {
+      ~Return() {
+        desk.asked_.clear();
+        desk.next_.reset();
+      }
+      Desk& desk;
+    } const at_the_end{*this};
     try {
       serve();
     } catch (const Interrupted&) {

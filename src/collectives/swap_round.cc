@@ -19,12 +19,13 @@ SwapRound::~SwapRound() {
 }
 
 std::size_t SwapRound::expect(int peer, Tag tag) {
-  expected_.push_back({endpoint_.iborrow(peer, tag), std::nullopt});
+  expected_.push_back({peer, endpoint_.iborrow(peer, tag), std::nullopt});
   return expected_.size() - 1;
 }
 
 std::size_t SwapRound::expect(int peer, Tag tag, Bytes into) {
-  expected_.push_back({patient() ? endpoint_.irecv(peer, tag, into) : endpoint_.iborrow(peer, tag), into});
+  expected_.push_back(
+      {peer, patient() ? endpoint_.irecv(peer, tag, into) : endpoint_.iborrow(peer, tag), into});
   return expected_.size() - 1;
 }
 
@@ -52,7 +53,9 @@ std::optional<ConstBytes> SwapRound::take(std::size_t number) {
     expected.message.reset();  // its sender may go on
     return ConstBytes(*expected.into);
   } catch (const PeerLost&) {
-    if (patient() || !endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
+    // From a peer that is here nothing is missing: it has left a collective because of another's loss.
+    const bool alive = endpoint_.here(endpoint_.rank()) && !endpoint_.here(expected.peer);
+    if (patient() || !endpoint_.survives() || !alive) throw;
     return std::nullopt;
   }
 }

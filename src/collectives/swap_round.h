@@ -39,6 +39,7 @@ class SwapRound {
 
  private:
   struct Expected {
+    int peer;
     Request message;
     std::optional<Bytes> into;
   };

@@ -76,8 +76,9 @@ class Collectives {
   // common edge know nothing of each other.
   //
   // Says of each neighbour whether its `in` is filled. That is so without a deadline. Past one, what has not come stays
-  // unfilled and is dropped when it comes, never taken for that of another swap; what this rank sent still arrives. In a
-  // world that survives nothing comes from a lost rank, and the others' messages do.
+  // unfilled and is dropped when it comes, never taken for that of another swap; what this rank sent still arrives.
+  // Either both ends of an edge give a deadline or none does: who gives none waits until its message has been taken. In
+  // a world that survives nothing comes from a lost rank, and the others' messages do.
   //
   // Cost    with a deadline, and in worlds that survive, one copy of what goes out and of what comes in.
   virtual std::vector<bool> swap(std::span<const Swap> with, Deadline deadline = kNever) = 0;
