@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/on_every_rank.h"
+#include "tacit/core/error.h"
 
 namespace tacit::test {
 namespace {
@@ -31,6 +32,27 @@ TEST(Caller, TicketsBeginAgainAndTwoOnALaneNeverShareOne) {
       EXPECT_EQ(got, 2 * asked);
     }
   });
+}
+
+// A caller whose body comes when the agent has ended would otherwise wait for it to be given back for ever.
+TEST(Agents, OneThatEndsGivesBackWhatItWasLent) {
+  InprocTestFabric fabric(3, test_limits());
+  ThreadTasks tasks;
+  const Agent agent(fabric.endpoint(0), tasks, {Tag::Lane::kTrain, kService},
+                    [](const Call&, const std::unique_ptr<Answer>&) { throw InvalidConfig("refused"); });
+  const std::vector<std::byte> body(1 << 20);
+  const RequestHeader header(RequestHeader::Kind::kPost, 4, {.body = body});
+  Endpoint& slow = fabric.endpoint(1);
+  slow.isend(0, {Tag::Channel::kRequest, Tag::Lane::kTrain, kService}, std::as_bytes(std::span(&header, 1)))
+      ->wait();
+  Caller(fabric.endpoint(2), Tag::Lane::kTrain).post(0, kService, {});  // which ends it
+  for (int i = 0; i < 20'000 && slow.here(0); ++i) slow.clock().sleep(Seconds(0.001));
+  ASSERT_FALSE(slow.here(0));
+  const Request sending = slow.isend(0, {Tag::Channel::kRequestBody, Tag::Lane::kTrain, 4}, body);
+  try {
+    sending->wait();
+  } catch (const PeerLost&) {  // or the body came just before the agent gave it back
+  }
 }
 
 }  // namespace
