@@ -45,9 +45,9 @@ int Activation::drawn(std::int64_t number) const {
 void Activation::want(std::int64_t number, By by, const OverWithin& over_within) {
   if (by == By::kAll) return start_(number);
   if (by == By::kDrawn && drawn(number) != comm_.rank()) {
-    // By our own agent, which ends when a rank is lost, and the call with it: a wait for news alone would not.
-    service_->call(comm_.rank(), {.method = kWait, .step = number}, {});
-    return;
+    // Of its agent: a wait for news alone would have no end where a rank is lost, and nobody to name where it lasts.
+    service_->call(drawn(number), {.method = kWait, .step = number}, {});
+    return start_(number);  // the news may be on its way still
   }
   if (by == By::kFirst && manner_.patience > 0) {
     post(static_cast<int>(number % comm_.size()), kHere, number);
@@ -75,7 +75,7 @@ void Activation::hear(const Call& call, std::unique_ptr<Answer> answer) {
   if (call.method == kHere) return count_in(call.step);
   if (call.method != kWait) return tell(call.step, static_cast<int>(call.method));
   if (call.step <= news_.number) return answer->send({});
-  waiting_ = {call.step, std::move(answer)};
+  waiting_.push_back({call.step, std::move(answer)});
 }
 
 void Activation::tell(std::int64_t number, int first_round) {
@@ -88,7 +88,11 @@ void Activation::tell(std::int64_t number, int first_round) {
     news_ = {number, rounds};
     here_.erase(here_.begin(), here_.upper_bound(number));
     start_(number);
-    if (waiting_ && waiting_->number <= number) std::exchange(waiting_, std::nullopt)->answer->send({});
+    std::erase_if(waiting_, [&](const Waiting& each) {
+      if (each.number > number) return false;
+      each.answer->send({});
+      return true;
+    });
   }
   const int place = place_among(living, comm_.rank());
   for (int round = first_round; round < news_.told_from; ++round) {

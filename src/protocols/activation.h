@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "tacit/collectives/comm.h"
 
@@ -27,10 +27,10 @@ namespace tacit {
 // News     who activates sends 32 bytes to the ranks 1, 2, 4, ... places further on; who hears it from 2^k places
 //          behind tells those 2^(k+1) places and more ahead. So each rank is told, in log2 P rounds at most, and sends
 //          log2 P messages at most, however many ranks came first at the same time. One activator sends P - 1 in all.
-//          kAll sends none.
+//          Who comes before the drawn one asks it, in 32 bytes, and has an empty answer. kAll sends none.
 // Threads  the trainer's task.
 // Losses   where the world goes on without a lost rank, those that it would have told come themselves. Elsewhere who
-//          waits for the drawn rank ends with PeerLost when any is lost.
+//          waits for the drawn rank ends with PeerLost when any is lost. A wait that lasts names the drawn rank.
 class Activation {
  public:
   enum class By { kFirst, kDrawn, kAll };
@@ -63,7 +63,7 @@ class Activation {
     std::int64_t number = -1;
     int told_from = 0;
   };
-  // The trainer, until a number is activated.
+  // A trainer, until this rank, which was drawn, activates a number.
   struct Waiting {
     std::int64_t number;
     std::unique_ptr<Answer> answer;
@@ -85,7 +85,7 @@ class Activation {
   // The agent's.
   News news_;
   std::map<std::int64_t, int> here_;  // how many have come to a number that is not activated yet
-  std::optional<Waiting> waiting_;
+  std::vector<Waiting> waiting_;
   std::unique_ptr<Service> service_;  // after what it uses
 };
 
