@@ -129,6 +129,10 @@ TEST_F(Rendezvous, WhoeverWaitsSaysForWhom) {
   open(at_file(0));
   // Rank 1 looks for the file now and then: it may not have come when rank 0 first says for whom it waits.
   reports_.wait_for("2 to come to file://");
+  const std::string said = reports_.text();
+  EXPECT_TRUE(said.find("rank 0 waits for rank 2 to come to file://") != std::string::npos ||
+              said.find("rank 0 waits for ranks 1 and 2 to come to file://") != std::string::npos)
+      << said;
   open(at_file(2));
   for (const auto& each : ranks) each->join();
   for (const auto& fabric : fabrics) fabric->leave({});
