@@ -68,14 +68,6 @@ void average(const float* x, float* y, std::size_t n) {
   });
 }
 
-void lerp(float w, const float* x, float* y, std::size_t n) {
-  for_lanes(n, [=](auto d, std::size_t i) HWY_ATTR {
-    const auto from = hn::LoadU(d, y + i);
-    const auto way = hn::Sub(hn::LoadU(d, x + i), from);
-    hn::StoreU(hn::Add(from, hn::Mul(hn::Set(d, w), way)), d, y + i);
-  });
-}
-
 // Element i of a row of kPartials belongs to partial sum i, whatever the width. Partial sums are floats for
 // at most kRows additions and then go to doubles, which keeps the rounding of a long sum below kRows 2^-24.
 constexpr std::size_t kPartials = 64;
@@ -229,7 +221,6 @@ HWY_EXPORT(multiply);
 HWY_EXPORT(axpy);
 HWY_EXPORT(axpby);
 HWY_EXPORT(average);
-HWY_EXPORT(lerp);
 HWY_EXPORT(dot);
 HWY_EXPORT(sum_of);
 HWY_EXPORT(norm1);
@@ -285,10 +276,6 @@ void HostKernels::axpby(float a, ConstFloatView x, float b, FloatView y) const {
 
 void HostKernels::average(ConstFloatView x, FloatView y) const {
   HWY_DYNAMIC_DISPATCH(kernels::average)(address(x), address(y), y.size());
-}
-
-void HostKernels::lerp(float w, ConstFloatView x, FloatView y) const {
-  HWY_DYNAMIC_DISPATCH(kernels::lerp)(w, address(x), address(y), y.size());
 }
 
 void HostKernels::sum_all(std::span<const ConstFloatView> all, float factor, FloatView out) const {

@@ -17,7 +17,6 @@ class HostKernels final : public Kernels {
   void axpy(float a, ConstFloatView x, FloatView y) const override;
   void axpby(float a, ConstFloatView x, float b, FloatView y) const override;
   void average(ConstFloatView x, FloatView y) const override;
-  void lerp(float w, ConstFloatView x, FloatView y) const override;
   void sum_all(std::span<const ConstFloatView> all, float factor, FloatView out) const override;
 
   double dot(ConstFloatView x, ConstFloatView y) const override;

@@ -30,7 +30,6 @@ class Kernels : protected FloatAccess {
   virtual void axpy(float a, ConstFloatView x, FloatView y) const = 0;
   virtual void axpby(float a, ConstFloatView x, float b, FloatView y) const = 0;
   virtual void average(ConstFloatView x, FloatView y) const = 0;
-  virtual void lerp(float w, ConstFloatView x, FloatView y) const = 0;
   virtual void sum_all(std::span<const ConstFloatView> all, float factor, FloatView out) const = 0;
 
   virtual double dot(ConstFloatView x, ConstFloatView y) const = 0;

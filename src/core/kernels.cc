@@ -55,11 +55,6 @@ void average(ConstFloatView x, FloatView y) {
   kernels_of(y, x).average(x, y);
 }
 
-void lerp(float w, ConstFloatView x, FloatView y) {
-  check_equal(x.size(), y.size());
-  kernels_of(y, x).lerp(w, x, y);
-}
-
 void sum_all(std::span<const ConstFloatView> all, float factor, FloatView out) {
   TACIT_CHECK(!all.empty(), "a sum of no vectors");
   for (const ConstFloatView x : all) {

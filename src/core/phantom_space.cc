@@ -21,7 +21,6 @@ class PhantomKernels final : public Kernels {
   void axpy(float, ConstFloatView, FloatView) const override {}
   void axpby(float, ConstFloatView, float, FloatView) const override {}
   void average(ConstFloatView, FloatView) const override {}
-  void lerp(float, ConstFloatView, FloatView) const override {}
   void sum_all(std::span<const ConstFloatView>, float, FloatView) const override {}
   double dot(ConstFloatView, ConstFloatView) const override { return 0; }
   double sum_of(ConstFloatView) const override { return 0; }

@@ -23,9 +23,10 @@ class CodedMean final : public Mean {
     rate_.remember(w.lr());
   }
   std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
-    auto pending = w.comm().start([this, x, step = step(w)](Collectives& comm) { core_.mean(comm, x, step); });
-    rate_.remember(w.lr());
-    return pending;
+    return w.comm().start([this, x, step = step(w), rate = w.lr()](Collectives& comm) {
+      core_.mean(comm, x, step);
+      rate_.remember(rate);  // only now: an exchange that failed leaves what is remembered as it was
+    });
   }
   void begin(Worker&, Slice, FloatView) override {}  // what is compressed together must be there together
 

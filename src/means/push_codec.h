@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "strategy/push_codec.h"
 #include "tacit/protocols/shards.h"
+#include "tacit/strategy/push_codec.h"
 #include "tacit/strategy/worker.h"
 
 namespace tacit {

@@ -2,6 +2,7 @@
 #include "protocols/activation.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,16 @@ void Activation::come() {
 }
 
 void Activation::leave() { left_ = comm_.clock().now(); }
+
+void Activation::save(StateWriter& state) const {
+  state.write("activation.seed", manner_.seed);
+  state.write("activation.pace", std::bit_cast<std::uint64_t>(pace_.count()));
+}
+void Activation::load(StateReader& state) {
+  manner_.seed = state.number("activation.seed");
+  pace_ = Seconds(std::bit_cast<double>(state.number("activation.pace")));
+  leave();
+}
 
 int Activation::drawn(std::int64_t number) const {
   Rng rng(manner_.seed, Rng::kEveryRank, number, Rng::Use::kPeerChoice);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tacit/collectives/comm.h"
+#include "tacit/core/state.h"
 
 namespace tacit {
 
@@ -54,6 +55,9 @@ class Activation {
   void leave();
   // The trainer wants this number, which is not over here. Returns when it is over or has been started.
   void want(std::int64_t number, By by, const OverWithin& over_within);
+  // What who comes first and who is drawn depend on. Between two collectives, by the trainer.
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
   // Nobody wants anything any more, on any rank.
   void stop() { service_->stop(); }
 
@@ -77,7 +81,7 @@ class Activation {
   void count_in(std::int64_t number);
 
   Comm& comm_;
-  const Manner manner_;
+  Manner manner_;
   const Start start_;
   Seconds left_;     // when the trainer last did
   Seconds pace_{0};  // how long it needs to come again, as a rule; 0: not known yet

@@ -71,6 +71,7 @@ void GroupSums::save(StateWriter& state) const {
   comm_.barrier();
   state.write("group_sums.number", static_cast<std::uint64_t>(number_));
   state.write("group_sums.x", ConstFloatView(part_->own()));
+  task_->save(state);
   comm_.barrier();
 }
 
@@ -78,7 +79,7 @@ void GroupSums::load(StateReader& state) {
   number_ = static_cast<std::int64_t>(state.number("group_sums.number"));
   state.read("group_sums.x", part_->own());
   board_.publish(part_->own(), number_);
-  task_->begin_at(number_);
+  task_->load(state, number_);
   comm_.barrier();  // nobody activates a sum before all know which one is next
 }
 

@@ -74,6 +74,7 @@ void PartialMeans::save(StateWriter& state) const {
   state.write("partial_means.number", static_cast<std::uint64_t>(number_));
   state.write("partial_means.filled", static_cast<std::uint64_t>(part_->filled()));
   if (part_->filled()) state.write("partial_means.unsent", ConstFloatView(part_->unsent()));
+  task_->save(state);
   comm_.barrier();
 }
 
@@ -81,7 +82,7 @@ void PartialMeans::load(StateReader& state) {
   number_ = static_cast<std::int64_t>(state.number("partial_means.number"));
   part_->set_filled(state.number("partial_means.filled") != 0);
   if (part_->filled()) state.read("partial_means.unsent", part_->unsent());
-  task_->begin_at(number_);
+  task_->load(state, number_);
   comm_.barrier();  // nobody activates a mean before all know which one is next
 }
 

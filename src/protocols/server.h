@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "strategy/push_codec.h"
 #include "tacit/core/channel.h"
 #include "tacit/protocols/shards.h"
+#include "tacit/strategy/push_codec.h"
 #include "tacit/strategy/worker.h"
 
 namespace tacit {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/unattended.h"
+#include "core/mutex.h"
 #include "protocols/rounds.h"
 #include "tacit/core/error.h"
 #include "topology/chunks.h"
@@ -28,16 +29,15 @@ class Shards::Keeper {
 
   // For the trainer: runs the job on the agent of `service`, as soon as the rule can answer a pull of that step.
   void visit(Service& service, int rank, std::int64_t step, const std::function<void(ShardRule&)>& job) {
-    std::exception_ptr error;
-    visitor_ = [&] {
-      try {
-        job(*rule_);
-      } catch (...) {
-        error = std::current_exception();
-      }
-    };
-    service.call(rank, {.method = kVisit, .step = step}, {});
-    if (error) std::rethrow_exception(error);
+    const auto visit = std::make_shared<Visit>(job);
+    visit_ = visit;
+    try {
+      service.call(rank, {.method = kVisit, .step = step}, {});
+    } catch (...) {
+      visit->call_off();
+      throw;
+    }
+    visit->rethrow();
   }
 
   void handle(const Call& call, std::unique_ptr<Answer> answer) {
@@ -59,6 +59,34 @@ class Shards::Keeper {
   }
 
  private:
+  // A job of the trainer's for the agent. It refers to what is the trainer's, who may stop waiting for it.
+  class Visit {
+   public:
+    explicit Visit(std::function<void(ShardRule&)> job) : job_(std::move(job)) {}
+    // By the agent.
+    void run(ShardRule& rule) {
+      const MutexLock lock(mutex_);
+      try {
+        if (job_) job_(rule);
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    }
+    // By the trainer: it is not run from now on.
+    void call_off() {
+      const MutexLock lock(mutex_);
+      job_ = nullptr;
+    }
+    void rethrow() {
+      const MutexLock lock(mutex_);
+      if (error_) std::rethrow_exception(error_);
+    }
+
+   private:
+    Mutex mutex_;
+    std::function<void(ShardRule&)> job_ TACIT_GUARDED_BY(mutex_);
+    std::exception_ptr error_ TACIT_GUARDED_BY(mutex_);
+  };
   struct Waiting {
     int from;
     std::uint32_t method;
@@ -71,7 +99,7 @@ class Shards::Keeper {
     const ConstFloatView reply = rule_->pull(asked.from, asked.step);
     if (reply.empty()) return false;
     if (asked.method == kVisit) {
-      visitor_();
+      visit_->run(*rule_);
       shown_ = nullptr;
       asked.answer->send({});
       return true;
@@ -99,11 +127,11 @@ class Shards::Keeper {
 
   Clock& clock_;
   std::unique_ptr<ShardRule> rule_;
-  std::vector<Waiting> waiting_;   // what came too early, and what is new
-  std::vector<Copy> copies_;       // as many as answers of different age are under way at a time
-  Copy shown_;                     // the newest; null where a push came after it
-  ConstBytes shown_of_;            // what it is a copy of
-  std::function<void()> visitor_;  // the trainer's, who waits meanwhile
+  std::vector<Waiting> waiting_;  // what came too early, and what is new
+  std::vector<Copy> copies_;      // as many as answers of different age are under way at a time
+  Copy shown_;                    // the newest; null where a push came after it
+  ConstBytes shown_of_;           // what it is a copy of
+  std::shared_ptr<Visit> visit_;  // the last one; written by the trainer before it calls
 };
 
 void ShardRule::push(int, std::int64_t, ConstFloatView) { throw Bug("a shard that takes no pushes got one"); }
@@ -115,6 +143,13 @@ void Shards::check_fit(int servers, int ranks) {
   if (servers < 1 || servers > ranks)
     throw InvalidConfig("servers=" + std::to_string(servers) + " does not fit " + std::to_string(ranks) +
                         " workers: give 1 to " + std::to_string(ranks) + ", one shard per worker at most");
+}
+
+int Shards::read_servers(OptionReader& options, int ranks) {
+  const auto servers =
+      static_cast<int>(options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"}));
+  check_fit(servers, ranks);
+  return servers;
 }
 
 Shards::Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule) : comm_(comm) {

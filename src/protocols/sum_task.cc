@@ -104,9 +104,9 @@ void SumTask::between(const std::function<void()>& job) {
   settle(replies_.get());
 }
 
-void SumTask::begin_at(std::int64_t number) {
-  orders_.put({Order::Kind::kBeginAt, number});
-  activation_.leave();
+void SumTask::load(StateReader& state, std::int64_t next) {
+  orders_.put({Order::Kind::kBeginAt, next});
+  activation_.load(state);
 }
 
 void SumTask::close() {

@@ -48,8 +48,9 @@ class SumTask {
   void next(FloatView x, std::int64_t number, Activation::By by);
   // Does this on the task, between two sums, and waits for it.
   void between(const std::function<void()>& job);
-  // The next sum is this one.
-  void begin_at(std::int64_t number);
+  // What the next sums depend on, but for parts. load() says which sum is the next.
+  void save(StateWriter& state) const { activation_.save(state); }
+  void load(StateReader& state, std::int64_t next);
   void close();
 
  private:

@@ -10,12 +10,11 @@
 // Differs     a gradient counts with eta_t / P (share), so that P of them move the weights as far as their mean would and
 //             a rate that suits ssgd suits here; the paper's are whole (share=1). Momentum is the servers'.
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "protocols/sharded_strategy.h"
 #include "tacit/core/buffer.h"
-#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -48,49 +47,21 @@ class AsgdRule final : public ShardRule {
   const std::unique_ptr<Optimizer> optimizer_;
 };
 
-class Asgd final : public Strategy {
+class Asgd final : public ShardedStrategy {
  public:
-  Asgd(int servers, double share) : servers_(servers), share_(share) {}
+  Asgd(int servers, double share) : ShardedStrategy(servers), share_(share) {}
 
   void start(Worker& w) override {
     auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
-    Strategy::start(w);
-    shards_.emplace(w.comm(), servers_, w.params().size(), [&](Slice shard) {
-      return std::make_unique<AsgdRule>(part(w.params(), shard), std::move(optimizer));
-    });
+    open(w, [&](FloatView weights) { return std::make_unique<AsgdRule>(weights, std::move(optimizer)); });
   }
 
   void step(Worker& w) override {
-    shards_->exchange({.step = w.t(), .weight = share_ * w.lr(), .x = w.gradient()}, w.params());
-  }
-
-  void model(Worker& w, FloatView out) override {
-    if (!shards_) return copy(w.params(), out);
-    w.comm().barrier();  // nobody's exchange is under way: all shards are read at one moment
-    shards_->read(w.comm(), w.t(), out);
-  }
-
-  void finish(Worker& w) override {
-    model(w, w.params());
-    shards_->close();
-    shards_.reset();
-  }
-
-  // Between the barriers no rank has a gradient under way.
-  void save(Worker& w, StateWriter& state) override {
-    w.comm().barrier();
-    shards_->save(w.t(), state);
-    w.comm().barrier();
-  }
-  void load(Worker& w, StateReader& state) override {
-    shards_->load(state);
-    w.comm().barrier();
+    shards().exchange({.step = w.t(), .weight = share_ * w.lr(), .x = w.gradient()}, w.params());
   }
 
  private:
-  const int servers_;
   const double share_;
-  std::optional<Shards> shards_;
 };
 
 }  // namespace
@@ -101,12 +72,11 @@ StrategyInfo asgd_info() {
           .paper = "NIPS 2012, Large Scale Distributed Deep Networks",
           .example = "asgd:servers=2",
           .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const auto servers = options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"});
-            Shards::check_fit(static_cast<int>(servers), ranks);
+            const int servers = Shards::read_servers(options, ranks);
             const double share = options.number(
                 "share", 1.0 / ranks, 0, 1,
                 {"of the learning rate, for one rank's gradient", "1 / workers; the paper's: 1"});
-            return std::make_unique<Asgd>(static_cast<int>(servers), share);
+            return std::make_unique<Asgd>(servers, share);
           },
           .asynchronous = true,
           .keeps_weights = true};

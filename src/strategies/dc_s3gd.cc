@@ -134,8 +134,13 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
 }  // namespace
 
 StrategyInfo dc_s3gd_info() {
-  return with_own_weights({"dc_s3gd", "updates averaged behind the next gradient", "arXiv:1911.02516",
-                           "dc_s3gd:lambda=0.2", make, Sends::kDifferences});
+  return {.name = "dc_s3gd",
+          .summary = "updates averaged behind the next gradient",
+          .paper = "arXiv:1911.02516",
+          .example = "dc_s3gd:lambda=0.2",
+          .make = make,
+          .sends = Sends::kDifferences,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

@@ -4,7 +4,7 @@
 //
 // Idea        every rank takes H steps alone; how far the mean of all has come is a gradient for an outer optimiser, SGD
 //             with Nesterov momentum, which all ranks run alike.
-// Symbols     theta_i = w.params()   theta = base_   Delta = the mean of theta - theta_i   H = o_.period
+// Symbols     theta_i = w.params()   theta = base()   Delta = the mean of theta - theta_i   H = o_.period
 // Cost        one all-reduce of d floats per H steps.
 // Reduces to  synchronous SGD for H = 1, outer_lr = 1, momentum = 0 and plain SGD inside; local for outer_lr = 1,
 //             momentum = 0 (tests/strategies/diloco_test.cc).
@@ -12,6 +12,7 @@
 // Compressed  every rank sends how far it has moved since theta.
 #include <memory>
 
+#include "protocols/local_rounds.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
@@ -24,65 +25,46 @@ struct DiLoCoOptions {
   double outer_lr, momentum;
 };
 
-class DiLoCo final : public Strategy {
+class DiLoCo final : public LocalRounds {
  public:
-  explicit DiLoCo(const DiLoCoOptions& options) : o_(options) {}
+  explicit DiLoCo(const DiLoCoOptions& options) : LocalRounds(options.period), o_(options) {}
 
   void start(Worker& w) override {
-    Strategy::start(w);
-    mean_ = w.make_mean({.sends = Sends::kDifferences});
-    base_.assign(w.params());
+    LocalRounds::start(w);
     delta_.assign(w.params());
     if (o_.momentum == 0) return;
     velocity_.assign(w.params());
     kernels::fill(0, velocity_.view());
   }
 
-  void step(Worker& w) override {
-    w.apply(w.gradient());  // the inner optimiser's state stays local
-    apart_ = (w.t() + 1) % o_.period != 0;
-    if (!apart_) outer_step(w);
-  }
-
-  void model(Worker& w, FloatView out) override {
-    copy(w.params(), out);
-    if (apart_) w.comm().mean(out);
-  }
-
   void finish(Worker& w) override {
-    if (apart_) outer_step(w);
-    apart_ = false;
-    mean_->finish(w);
+    if (apart()) come_together(w);  // the last round may be short
+    LocalRounds::finish(w);
   }
 
   void save(Worker& w, StateWriter& state) override {
-    state.write("diloco.apart", std::uint64_t{apart_});
-    state.write("diloco.theta", base_.view());
+    LocalRounds::save(w, state);
     state.write("diloco.momentum", velocity_.view());
-    mean_->save(w, state);
   }
   void load(Worker& w, StateReader& state) override {
-    apart_ = state.number("diloco.apart") != 0;
-    state.read("diloco.theta", base_.view());
+    LocalRounds::load(w, state);
     state.read("diloco.momentum", velocity_.view());
-    mean_->load(w, state);
   }
 
  private:
-  void outer_step(Worker& w) {
-    mean_->mean_from(w, base_.view(), w.params());
-    kernels::difference(base_.view(), w.params(), delta_.view());  // old - new: it is a gradient
+  bool needs_base() const override { return true; }
+
+  // The outer step, from where the round began; the inner optimiser's state stays local.
+  void end_round(Worker& w) override {
+    kernels::difference(base(), w.params(), delta_.view());  // old - new: it is a gradient
     const kernels::SgdStep outer{.lr = static_cast<float>(o_.outer_lr),
                                  .momentum = static_cast<float>(o_.momentum),
                                  .nesterov = o_.momentum > 0};
-    kernels::sgd_step(outer, delta_.view(), velocity_.view(), base_.view());
-    base_.give(w.params());
+    copy(base(), w.params());
+    kernels::sgd_step(outer, delta_.view(), velocity_.view(), w.params());
   }
 
   const DiLoCoOptions o_;
-  bool apart_ = false;  // whether replicas differ; the same on every rank
-  std::unique_ptr<Mean> mean_;
-  Buffer base_;
   Buffer delta_;
   Buffer velocity_;  // the outer optimiser's; empty without momentum
 };

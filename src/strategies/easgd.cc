@@ -12,12 +12,10 @@
 //             rounding. The exchange comes behind a rank's step and not before it. Momentum is local (EAMSGD with the
 //             user's optimiser).
 #include <memory>
-#include <optional>
-#include <utility>
 
+#include "protocols/sharded_strategy.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
-#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -47,55 +45,28 @@ class CentreRule final : public ShardRule {
   Buffer pull_;
 };
 
-class Easgd final : public Strategy {
+// Evaluates the centre.
+class Easgd final : public ShardedStrategy {
  public:
-  Easgd(int servers, std::int64_t period, double rate) : servers_(servers), period_(period), rate_(rate) {}
+  Easgd(int servers, std::int64_t period, double rate)
+      : ShardedStrategy(servers), period_(period), rate_(static_cast<float>(rate)) {}
 
   void start(Worker& w) override {
-    Strategy::start(w);
+    open(w, [&](FloatView weights) { return std::make_unique<CentreRule>(weights, rate_); });
     pull_.assign(w.params());
-    shards_.emplace(w.comm(), servers_, w.params().size(), [&](Slice shard) {
-      return std::make_unique<CentreRule>(part(w.params(), shard), static_cast<float>(rate_));
-    });
   }
 
   void step(Worker& w) override {
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     if ((w.t() + 1) % period_ != 0) return;
-    shards_->exchange({.step = w.t(), .x = w.params()}, pull_.view());
+    shards().exchange({.step = w.t(), .x = w.params()}, pull_.view());
     kernels::subtract(pull_.view(), w.params());  // x_i <- x_i - a (x_i - xc)
   }
 
-  // The centre.
-  void model(Worker& w, FloatView out) override {
-    if (!shards_) return copy(w.params(), out);
-    w.comm().barrier();  // nobody's exchange is under way: all shards are read at one moment
-    shards_->read(w.comm(), w.t(), out);
-  }
-
-  void finish(Worker& w) override {
-    model(w, w.params());
-    shards_->close();
-    shards_.reset();
-  }
-
-  // Between the barriers no rank has an exchange under way.
-  void save(Worker& w, StateWriter& state) override {
-    w.comm().barrier();
-    shards_->save(w.t(), state);
-    w.comm().barrier();
-  }
-  void load(Worker& w, StateReader& state) override {
-    shards_->load(state);
-    w.comm().barrier();
-  }
-
  private:
-  const int servers_;
   const std::int64_t period_;
-  const double rate_;
+  const float rate_;
   Buffer pull_;
-  std::optional<Shards> shards_;
 };
 
 }  // namespace
@@ -106,12 +77,11 @@ StrategyInfo easgd_info() {
           .paper = "arXiv:1412.6651",
           .example = "easgd:period=8",
           .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-            const auto servers = options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"});
-            Shards::check_fit(static_cast<int>(servers), ranks);
+            const int servers = Shards::read_servers(options, ranks);
             const auto period = options.integer("period", 4, 1, kMany, {"steps between exchanges"});
             const auto rate = options.number("rate", 0.9 / ranks, 0, 1,
                                              {"how far both sides move towards each other", "0.9 / workers"});
-            return std::make_unique<Easgd>(static_cast<int>(servers), period, rate);
+            return std::make_unique<Easgd>(servers, period, rate);
           },
           .sends = Sends::kWeights,
           .asynchronous = true,

@@ -4,19 +4,20 @@
 //
 // Idea        every rank takes tau steps alone; then all average their weights, and how far that mean has come is a step
 //             of a slow momentum.
-// Symbols     x = w.params()   x_0 = base_   gamma = w.lr()   tau = o_.period   u = slow_   alpha = o_.alpha
+// Symbols     x = w.params()   x_0 = base()   gamma = w.lr()   tau = o_.period   u = slow_   alpha = o_.alpha
 //             beta = o_.beta
 // Cost        one all-reduce of d floats per tau steps; with buffers=average one more for each vector of the optimiser.
 // Reduces to  local for beta = 0 and alpha = 1, bit for bit; block momentum (BMUF) for a constant gamma
 //             (tests/strategies/slowmo_test.cc).
-// Differs     x_0 - alpha gamma u is computed as (1 - alpha) x_0 + alpha x_tau - alpha beta gamma u. While gamma is 0
-//             weights do not move and u stays as it is.
+// Differs     x_0 - alpha gamma u is computed as (1 - alpha) x_0 + alpha x_tau - alpha beta gamma u. gamma is eta of the
+//             round's last step; where that is 0 there is no slow step, and u stays as it is.
 // Compressed  every rank sends how far it has moved since x_0.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 
+#include "protocols/local_rounds.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
 #include "tacit/strategy/registry.h"
@@ -32,70 +33,47 @@ struct SlowMoOptions {
   Buffers buffers;
 };
 
-class SlowMo final : public Strategy {
+class SlowMo final : public LocalRounds {
  public:
-  explicit SlowMo(const SlowMoOptions& options) : o_(options) {}
+  explicit SlowMo(const SlowMoOptions& options) : LocalRounds(options.period), o_(options) {}
 
   void start(Worker& w) override {
-    Strategy::start(w);
-    mean_ = w.make_mean({.sends = Sends::kDifferences});
-    base_.assign(w.params());
+    LocalRounds::start(w);
     slow_.assign(w.params());
     kernels::fill(0, slow_.view());
   }
 
-  void step(Worker& w) override {
-    w.apply(w.gradient());
-    apart_ = (w.t() + 1) % o_.period != 0;
-    if (apart_) return;
-    mean_->mean_from(w, base_.view(), w.params());  // x_tau
+  void save(Worker& w, StateWriter& state) override {
+    LocalRounds::save(w, state);
+    state.write("slowmo.u", slow_.view());
+  }
+  void load(Worker& w, StateReader& state) override {
+    LocalRounds::load(w, state);
+    state.read("slowmo.u", slow_.view());
+  }
+
+ private:
+  bool needs_base() const override { return true; }
+
+  void end_round(Worker& w) override {
     slow_step(w.params(), w.lr());
-    base_.take(w.params());
     if (o_.buffers == Buffers::kReset) w.optimizer().reset();
     if (o_.buffers == Buffers::kAverage)
       for (const NamedView& each : w.optimizer().state()) w.comm().mean(each.values);
   }
 
-  void model(Worker& w, FloatView out) override {
-    copy(w.params(), out);
-    if (apart_) w.comm().mean(out);
-  }
-
-  void finish(Worker& w) override {
-    if (apart_) w.comm().mean(w.params());
-    apart_ = false;
-    mean_->finish(w);
-  }
-
-  void save(Worker& w, StateWriter& state) override {
-    state.write("slowmo.apart", std::uint64_t{apart_});
-    state.write("slowmo.base", base_.view());
-    state.write("slowmo.u", slow_.view());
-    mean_->save(w, state);
-  }
-  void load(Worker& w, StateReader& state) override {
-    apart_ = state.number("slowmo.apart") != 0;
-    state.read("slowmo.base", base_.view());
-    state.read("slowmo.u", slow_.view());
-    mean_->load(w, state);
-  }
-
- private:
   // x, which is x_tau, becomes the next x_0.
   void slow_step(FloatView x, float gamma) {
     if (gamma <= 0) return;
     const auto alpha = static_cast<float>(o_.alpha);
     const auto beta = static_cast<float>(o_.beta);
-    kernels::subtract(x, base_.view());  // x_0 - x_tau
-    if (alpha != 1) kernels::axpy(1 - alpha, base_.view(), x);
+    kernels::subtract(x, base());  // x_0 - x_tau
+    if (alpha != 1) kernels::axpy(1 - alpha, base(), x);
     if (beta > 0) kernels::axpy(-alpha * beta * gamma, slow_.view(), x);
-    kernels::axpby(1 / gamma, base_.view(), beta, slow_.view());  // u <- beta u + (x_0 - x_tau) / gamma
+    kernels::axpby(1 / gamma, base(), beta, slow_.view());  // u <- beta u + (x_0 - x_tau) / gamma
   }
 
   const SlowMoOptions o_;
-  bool apart_ = false;  // whether replicas differ; the same on every rank
-  std::unique_ptr<Mean> mean_;
-  Buffer base_;
   Buffer slow_;
 };
 

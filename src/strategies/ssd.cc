@@ -122,22 +122,22 @@ class Ssd final : public Strategy {
 }  // namespace
 
 StrategyInfo ssd_info() {
-  return with_own_weights(
-      {"ssd", "gradients to servers at every step, weights back every few", "arXiv:2012.05396",
-       "ssd:delay=5,warmup=50",
-       [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
-         const auto servers = options.integer("servers", ranks, 1, 1'000'000, {"shards", "all ranks"});
-         Shards::check_fit(static_cast<int>(servers), ranks);
-         return std::make_unique<Ssd>(
-             SsdOptions{options.integer("delay", 5, 1, kMany, {"steps between pulls of weights"}),
-                        options.integer("warmup", 100, 0, kMany, {"synchronous steps at the start"}),
-                        options.number("alpha", 2, 0, 100, {"weight of the worker's own gradient"}),
-                        options.number("beta", 0.5, 0, 100, {"weight of the servers' direction"}),
-                        options.number("local_lr", 0.2, 0, 100, {"local learning rate, as a factor"}),
-                        options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}),
-                        static_cast<int>(servers)});
-       },
-       Sends::kPushes});
+  return {.name = "ssd",
+          .summary = "gradients to servers at every step, weights back every few",
+          .paper = "arXiv:2012.05396",
+          .example = "ssd:delay=5,warmup=50",
+          .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
+            const int servers = Shards::read_servers(options, ranks);
+            return std::make_unique<Ssd>(SsdOptions{
+                options.integer("delay", 5, 1, kMany, {"steps between pulls of weights"}),
+                options.integer("warmup", 100, 0, kMany, {"synchronous steps at the start"}),
+                options.number("alpha", 2, 0, 100, {"weight of the worker's own gradient"}),
+                options.number("beta", 0.5, 0, 100, {"weight of the servers' direction"}),
+                options.number("local_lr", 0.2, 0, 100, {"local learning rate, as a factor"}),
+                options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}), servers});
+          },
+          .sends = Sends::kPushes,
+          .keeps_weights = true};
 }
 
 }  // namespace tacit

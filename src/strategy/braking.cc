@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "strategy/push_codec.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
 #include "tacit/core/text.h"
+#include "tacit/strategy/push_codec.h"
 
 namespace tacit {
 namespace {

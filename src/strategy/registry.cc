@@ -78,7 +78,7 @@ std::string why_not(const std::string& strategy, Sends sends, const Compression&
 
 std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, OptionReader& options, int ranks) {
   auto strategy = info.make(options, ranks);
-  const double rho = info.applies ? read_braking(options) : 0;
+  const double rho = read_braking(options);
   return rho > 0 ? with_braking(std::move(strategy), rho) : std::move(strategy);
 }
 

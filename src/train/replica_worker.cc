@@ -12,13 +12,18 @@ namespace tacit {
 
 void ReplicaWorker::set_compress(const std::string& spec) {
   compress_.reset();
+  placed_.reset();
   if (!spec.empty()) compress_ = Compression::parse(spec);
 }
 
 std::optional<Compression> ReplicaWorker::with_momentum(Sends sends) {
   std::optional<Compression> how = compress_;
+  MomentumPlace place = MomentumPlace::kInside;
   const double in_front =
-      place_momentum([&](const SgdSettings& asked) { return momentum_place(sends, how, asked); });
+      place_momentum([&](const SgdSettings& asked) { return place = momentum_place(sends, how, asked); });
+  TACIT_CHECK(!placed_ || *placed_ == place,
+              "a strategy has two means that want the momentum of one optimiser in different places");
+  placed_ = place;
   if (in_front > 0) how->momentum = static_cast<float>(in_front);
   return how;
 }

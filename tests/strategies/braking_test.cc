@@ -125,9 +125,8 @@ TEST(Braking, ShrinksWhatGoesWithTheMomentumAndStrengthensWhatGoesAgainstIt) {
   }
 }
 
-TEST(Braking, IsTakenByEveryStrategyThatAppliesGradients) {
+TEST(Braking, IsTakenByEveryStrategy) {
   for (const StrategyInfo& info : builtin_strategies().all()) {
-    if (!info.applies) continue;
     const ReplicaCase c{.strategy = info.name + ":braking=1", .steps = 8, .optimizer = "sgd:momentum=0.9"};
     const Weights all = run_replicas(c);
     for (const Floats& rank : all) {
@@ -135,16 +134,6 @@ TEST(Braking, IsTakenByEveryStrategyThatAppliesGradients) {
       for (const float x : rank) ASSERT_TRUE(std::isfinite(x)) << info.name;
     }
   }
-}
-
-TEST(Braking, IsUnknownToAStrategyThatAppliesNone) {
-  StrategyInfo info = builtin_strategies().find("local");
-  info.name = "applies_none";
-  info.applies = false;
-  StrategyRegistry known = builtin_strategies();
-  known.add(info);
-  const std::string why = refusal([&] { make_strategy(known, "applies_none:braking=1", 4); });
-  EXPECT_NE(why.find("braking"), std::string::npos) << why;
 }
 
 TEST(Braking, NeedsTheMomentumOfSgd) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replica_laws.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
@@ -35,10 +36,7 @@ TEST(DiLoCo, TakesOuterStepsWithNesterovMomentum) {
       take_steps(r, strategy, 2 * round, 2 * round + 1);
       r.set_t(2 * round + 1);
       r.compute();
-      std::vector<float> mean = weights_of(r);
-      const std::vector<float> g = gradient_of(r);
-      for (std::size_t i = 0; i < g.size(); ++i) mean[i] -= r.lr() * g[i];
-      r.control().mean(mean);
+      const std::vector<float> mean = mean_of_plain_steps(r);
       strategy.step(r);
       const std::vector<float> now = weights_of(r);
       for (std::size_t i = 0; i < theta.size(); ++i) {
@@ -74,13 +72,7 @@ TEST(DiLoCo, AnOuterMomentumOfOneIsRefused) {
 
 TEST(DiLoCo, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
   for (const char* spec : {"diloco:period=3", "diloco:period=4,momentum=0"})
-    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
-      const ReplicaCase c{
-          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
-      const Weights whole = run_replicas(c);
-      for (const std::int64_t at : {2, 3, 7, 11})
-        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
-    }
+    expect_rounds_resume_to_the_bit(spec);
 }
 
 }  // namespace

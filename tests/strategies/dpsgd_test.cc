@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replica_laws.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
@@ -51,25 +52,9 @@ TEST(DPsgd, OnTheRingEveryRankTakesAThirdOfItselfAndOfBothNeighbours) {
 
 TEST(DPsgd, TheMeanOfAllReplicasMovesByTheMeanGradientOnEveryGraph) {
   for (const char* graph : {"ring", "uniform", "exponential"})
-    for (const int ranks : {2, 3, 4, 5, 8}) {
-      const ReplicaCase c{.strategy = std::string("dpsgd:graph=") + graph, .ranks = ranks, .steps = 3};
-      with_replicas(c, [&](Replica& r, Strategy& strategy) {
-        for (std::int64_t t = 0; t < c.steps; ++t) {
-          r.set_t(t);
-          r.compute();
-          std::vector<float> expected = weights_of(r);
-          const std::vector<float> g = gradient_of(r);
-          for (std::size_t i = 0; i < g.size(); ++i) expected[i] -= r.lr() * g[i];
-          r.control().mean(expected);
-          strategy.step(r);
-          std::vector<float> now = weights_of(r);
-          r.control().mean(now);
-          for (std::size_t i = 0; i < now.size(); ++i)
-            ASSERT_NEAR(now[i], expected[i], 1e-5F) << graph << " of " << ranks;
-        }
-        strategy.finish(r);
-      });
-    }
+    for (const int ranks : {2, 3, 4, 5, 8})
+      expect_mean_moves_by_gradients_alone(
+          {.strategy = std::string("dpsgd:graph=") + graph, .ranks = ranks, .steps = 3});
 }
 
 TEST(DPsgd, WithOneRankIsPlainSgd) {

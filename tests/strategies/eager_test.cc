@@ -251,6 +251,29 @@ TEST(Eager, AResumedRunGivesTheSameBits) {
   }
 }
 
+// A loop that goes on sets its step first, and would draw another seed.
+TEST(Eager, AResumedRunDrawsTheRanksThatTheFirstOneWouldHave) {
+  const ReplicaCase c{.strategy = "eager:mode=majority", .ranks = 3};
+  const auto state_of = [&](Replica& r, Strategy& strategy) {
+    StateWriter state;
+    strategy.save(r, state);
+    return std::vector<std::byte>(state.bytes().begin(), state.bytes().end());
+  };
+  with_replicas(c, [&](Replica& r, Strategy& strategy) {
+    take_steps(r, strategy, 0, 2);
+    const std::vector<std::byte> first = state_of(r, strategy);
+    strategy.finish(r);
+    const auto second = make_strategy(builtin_strategies(), c.strategy, c.ranks);
+    r.set_t(2);
+    second->start(r);
+    EXPECT_NE(state_of(r, *second), first);
+    StateReader reader(first);
+    second->load(r, reader);
+    EXPECT_EQ(state_of(r, *second), first);
+    second->finish(r);
+  });
+}
+
 TEST(Eager, IsAsynchronousAndTakesNoCompressor) {
   const StrategyInfo& info = builtin_strategies().find("eager");
   EXPECT_TRUE(info.asynchronous);

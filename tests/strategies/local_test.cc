@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replica_laws.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
@@ -54,14 +55,7 @@ TEST(Local, APeriodBelowOneIsRefused) {
 }
 
 TEST(Local, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
-  for (const char* spec : {"local:period=3"})
-    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
-      const ReplicaCase c{
-          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
-      const Weights whole = run_replicas(c);
-      for (const std::int64_t at : {2, 3, 7, 11})
-        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
-    }
+  expect_rounds_resume_to_the_bit("local:period=3");
 }
 
 }  // namespace

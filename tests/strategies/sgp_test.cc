@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replica_laws.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "topology/graph.h"
@@ -10,25 +11,8 @@ namespace {
 
 TEST(Sgp, ConservesTheSumOfNumeratorsButForGradients) {
   for (const char* spec : {"sgp", "sgp:overlap"})
-    for (const int ranks : {2, 3, 5, 8}) {
-      const ReplicaCase c{.strategy = spec, .ranks = ranks, .steps = 7};
-      with_replicas(c, [&](Replica& r, Strategy& strategy) {
-        for (std::int64_t t = 0; t < c.steps; ++t) {
-          r.set_t(t);
-          r.compute();
-          std::vector<float> expected = weights_of(r);
-          const std::vector<float> g = gradient_of(r);
-          for (std::size_t i = 0; i < g.size(); ++i) expected[i] -= r.lr() * g[i];
-          r.control().sum(expected);
-          strategy.step(r);
-          std::vector<float> now = weights_of(r);
-          r.control().sum(now);
-          for (std::size_t i = 0; i < now.size(); ++i)
-            ASSERT_NEAR(now[i], expected[i], 1e-4F) << spec << " of " << ranks;
-        }
-        strategy.finish(r);
-      });
-    }
+    for (const int ranks : {2, 3, 5, 8})
+      expect_mean_moves_by_gradients_alone({.strategy = spec, .ranks = ranks, .steps = 7});
 }
 
 TEST(Sgp, WithoutGradientsAllHaveTheMeanAfterAsManyStepsAsThereAreHops) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/replica_laws.h"
 #include "support/replicas.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
@@ -29,10 +30,7 @@ TEST(SlowMo, TakesTheStepOfThePaper) {
       take_steps(r, strategy, 3 * round, 3 * round + 2);
       r.set_t(3 * round + 2);
       r.compute();
-      std::vector<float> mean = weights_of(r);
-      const std::vector<float> g = gradient_of(r);
-      for (std::size_t i = 0; i < g.size(); ++i) mean[i] -= r.lr() * g[i];
-      r.control().mean(mean);
+      const std::vector<float> mean = mean_of_plain_steps(r);
       strategy.step(r);
       for (std::size_t i = 0; i < base.size(); ++i) {
         u[i] = kBeta * u[i] + (base[i] - mean[i]) / r.lr();
@@ -106,13 +104,7 @@ TEST(SlowMo, AMomentumOfOneIsRefused) {
 
 TEST(SlowMo, ResumesToTheBitInsideARoundBetweenTwoAndAtTheEnd) {
   for (const char* spec : {"slowmo:period=3,beta=0.6", "slowmo:period=3,alpha=0.5,buffers=average"})
-    for (const char* compress : {"", "topk:ratio=0.1,ef,min=0"}) {
-      const ReplicaCase c{
-          .strategy = spec, .ranks = 3, .steps = 11, .optimizer = "sgd:momentum=0.9", .compress = compress};
-      const Weights whole = run_replicas(c);
-      for (const std::int64_t at : {2, 3, 7, 11})
-        EXPECT_EQ(run_resumed(c, at), whole) << spec << " at " << at;
-    }
+    expect_rounds_resume_to_the_bit(spec);
 }
 
 }  // namespace

@@ -8,30 +8,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/eventually.h"
 #include "support/program.h"
 
 namespace tacit::test {
 
 using Strings = std::vector<std::string>;
-
-// False where it does not come true in a minute, so that a test ends.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
 
 // A process that has ended and that nobody has reaped does not live.
 inline bool lives(pid_t pid) {
@@ -131,9 +120,9 @@ class Launch : public Cli {
     return eventually([&] { return err().find(words) != std::string::npos; });
   }
 
-  // Lets up to four ranks train with such options, their process ids in pid.0 and so on, and calls `interfere` after the first
-  // epoch, which loses one of them. The end is for all together: where it came before that had an effect, the same again
-  // with more epochs.
+  // Lets up to four ranks train with such options, their process ids in pid.0 and so on, and calls `interfere` after the
+  // first epoch, which loses one of them. The end is for all together: where it came before that had an effect, the
+  // same again with more epochs.
   void train_and_lose_one(const std::string& options, const Strings& launch,
                           const std::function<void()>& interfere) {
     for (int epochs = 4;; epochs *= 8) {

@@ -10,16 +10,15 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/eventually.h"
 #include "support/on_every_rank.h"
 #include "tacit/transport/tcp.h"
 #include "transport/fabric.h"
@@ -121,9 +120,9 @@ class Reports {
   }
   // Waits until somebody reports these words; a test whose words never come fails and says what came instead.
   void wait_for(const std::string& words) {
-    for (int i = 0; i < 60'000 && text().find(words) == std::string::npos; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_NE(text().find(words), std::string::npos) << "nobody said '" << words << "', only:\n" << text();
+    EXPECT_TRUE(eventually([&] { return text().find(words) != std::string::npos; }))
+        << "nobody said '" << words << "', only:\n"
+        << text();
   }
 
  private:

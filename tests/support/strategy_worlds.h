@@ -27,8 +27,8 @@ struct OpenWorld {
   std::function<std::string()> trace = [] { return ""; };
 };
 
-// How simulated machines compute: each at a speed of its own that is nearly that of the others, or out of step by jitter
-// and stragglers. Real ones do as they can.
+// How simulated machines compute: each at a speed of its own that is nearly that of the others, or out of step by
+// jitter and stragglers. Real ones do as they can.
 enum class Pace { kSteady, kUneven };
 
 struct StrategyWorld {

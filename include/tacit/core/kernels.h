@@ -26,7 +26,6 @@ void multiply(ConstFloatView x, FloatView y);                        // y <- x y
 void axpy(float a, ConstFloatView x, FloatView y);                   // y <- y + a x
 void axpby(float a, ConstFloatView x, float b, FloatView y);         // y <- a x + b y
 void average(ConstFloatView x, FloatView y);                         // y <- (x + y) / 2
-void lerp(float w, ConstFloatView x, FloatView y);                   // y <- y + w (x - y)
 
 // out <- factor (all[0] + all[1] + ...), added in this order. One of them may be out.
 void sum_all(std::span<const ConstFloatView> all, float factor, FloatView out);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tacit/collectives/comm.h"
+#include "tacit/core/options.h"
 #include "tacit/core/state.h"
 
 namespace tacit {
@@ -49,6 +50,8 @@ class Shards {
  public:
   // Throws InvalidConfig for more servers than ranks, or less than one.
   static void check_fit(int servers, int ranks);
+  // The option `servers` of strategies that have at least one. Throws as check_fit.
+  static int read_servers(OptionReader& options, int ranks);
   // Where the shards of a vector of that length lie; there are fewer than servers where it is shorter.
   static std::vector<Slice> parts(std::size_t count, int servers);
 

@@ -31,14 +31,7 @@ struct StrategyInfo {
   // Has weights of its own from start() on, which take the place of params(): other weights that a user writes into
   // the module later would be lost.
   bool keeps_weights = false;
-  // Gradients reach an optimiser by Worker::apply or new_optimizer: the strategy takes the options that change how they
-  // are applied (braking).
-  bool applies = true;
 };
-inline StrategyInfo with_own_weights(StrategyInfo info) {
-  info.keeps_weights = true;
-  return info;
-}
 using StrategyRegistry = Registry<StrategyInfo>;
 
 // Why this strategy does not take this compressor; empty where it does. The one table of what is legal, which
@@ -46,7 +39,7 @@ using StrategyRegistry = Registry<StrategyInfo>;
 std::string why_not(const StrategyInfo& strategy, const Compression& how);
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how);
 
-// Reads a strategy's own options and those that all strategies of its kind take, and builds one rank's.
+// Reads a strategy's own options and those that all strategies take (braking), and builds one rank's.
 std::unique_ptr<Strategy> make_strategy(const StrategyInfo& info, OptionReader& options, int ranks);
 
 // `local:period=8`, for one rank of so many. Throws InvalidConfig, also where it does not take the run's compressor (""

@@ -16,7 +16,7 @@
 
 namespace tacit {
 
-class PushCodec;  // strategy/push_codec.h
+class PushCodec;  // tacit/strategy/push_codec.h
 
 // Threads  the trainer's task.
 class Worker {
@@ -34,7 +34,7 @@ class Worker {
   // Of the mini-batch that gradient() is of, where that was computed; not a number where nobody said.
   virtual double loss() const { return std::numeric_limits<double>::quiet_NaN(); }
 
-  // The inner optimiser: x <- x + U(g), with one state whatever x is.
+  // The inner optimiser: x <- x + U(g), with one state whatever x is. gradient() may be g afterwards.
   void apply(ConstFloatView g) { apply(g, params()); }
   virtual void apply(ConstFloatView g, FloatView x) = 0;
   // Its state.

@@ -69,6 +69,7 @@ class ReplicaWorker : public Worker {
   const std::uint64_t seed_;
   std::int64_t t_ = 0;
   std::optional<Compression> compress_;
+  std::optional<MomentumPlace> placed_;  // where means that were made since then want it
   int pieces_ = 0;
   std::optional<Seconds> evaluating_since_;
   Seconds evaluated_{0};

@@ -120,6 +120,13 @@ std::span<const Bytes> FlatModule::fixed() {
   return fixed_views_;
 }
 
+std::vector<Tensor> FlatModule::integers() const {
+  std::vector<Tensor> all;
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (!float_buffer_[i]) all.push_back(buffers_[i].tensor.detach());
+  return all;
+}
+
 std::uint64_t FlatModule::hash() const {
   std::uint64_t hash = hash_bytes(bytes_of(ConstFloatView(params_view_)));
   for (const auto& [name, t] : frozen_) {

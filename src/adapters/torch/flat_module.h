@@ -41,6 +41,8 @@ class FlatModule {
   // Float buffers such as batch-norm statistics, where they are now; integer buffers are not among them. One that no
   // longer fits is empty, and refused by bring_back(). The views hold until the module is changed.
   std::span<const FloatView> buffers();
+  // The others, such as a count of batches: tensors over their memory as it is now.
+  std::vector<::torch::Tensor> integers() const;
   // What is not trained: frozen parameters and all buffers, as bytes, so that ranks can start alike.
   std::span<const Bytes> fixed();
 

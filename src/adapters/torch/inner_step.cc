@@ -101,7 +101,9 @@ std::unique_ptr<Optimizer> InnerStep::flat() const {
 
 bool InnerStep::has_momentum() const {
   if (!is_sgd(optimizer_)) return false;
-  return left_inside(place_, read(options_of(optimizer_.param_groups().at(0)))).momentum != 0;
+  auto& groups = optimizer_.param_groups();
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](auto& group) { return left_inside(place_, read(options_of(group))).momentum != 0; });
 }
 
 void InnerStep::operator()() {

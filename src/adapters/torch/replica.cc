@@ -154,8 +154,9 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
   require_training(call);
   if (samples && info_.sends != Sends::kGradients)
     refuse(call,
-           "cannot weigh a batch by its samples, because it does not average gradients at every step; leave "
-           "samples out, or use ssgd");
+           "cannot weigh a batch by its samples, because its steps are not each one mean of all ranks' "
+           "gradients; "
+           "leave samples out, or use ssgd");
   look(call);
   flat_.collect_gradients();
   samples = batches_.close(flat_.gradient(), samples);

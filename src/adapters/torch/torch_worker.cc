@@ -2,11 +2,33 @@
 #include "adapters/torch/torch_worker.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "tacit/core/buffer.h"
 #include "tacit/core/error.h"
 
 namespace tacit::torch {
+namespace {
+
+// Counts that a module keeps, such as a batch norm's of its batches, as they were when this was made: there again when
+// it is dropped. A second gradient of a batch does not count.
+class IntegersKept {
+ public:
+  explicit IntegersKept(std::vector<::torch::Tensor> buffers) : places_(std::move(buffers)) {
+    for (const ::torch::Tensor& each : places_) values_.push_back(each.clone());
+  }
+  ~IntegersKept() {
+    for (std::size_t i = 0; i < places_.size(); ++i) places_[i].copy_(values_[i]);
+  }
+  IntegersKept(const IntegersKept&) = delete;
+  IntegersKept& operator=(const IntegersKept&) = delete;
+
+ private:
+  std::vector<::torch::Tensor> places_;
+  std::vector<::torch::Tensor> values_;
+};
+
+}  // namespace
 
 float TorchWorker::lr(std::int64_t t) const {
   if (t != this->t() && parts_.options.schedule) return static_cast<float>(parts_.options.schedule(t));
@@ -23,13 +45,11 @@ void TorchWorker::apply(ConstFloatView g, FloatView x) {
     return;
   }
   if (!elsewhere) return apply_gradient();
-  // The optimiser steps in the module: x takes the place of its parameters meanwhile.
-  Buffer kept;
-  kept.assign(params());
+  // The optimiser steps in the module: x takes the place of its parameters meanwhile, also where that throws.
+  const TrainingPoint kept(*this);
   copy(x, params());
   apply_gradient();
   copy(params(), x);
-  kept.give(params());
 }
 
 void TorchWorker::compute_again(std::optional<std::int64_t> piece) {
@@ -48,6 +68,7 @@ void TorchWorker::compute_again(std::optional<std::int64_t> piece) {
                   "step and "
                   "returns the loss");
   const TimeAccount::Computation computing(parts_.times);
+  const IntegersKept kept(piece ? std::vector<::torch::Tensor>() : parts_.flat.integers());
   parts_.flat.clear_gradients();
   loss_ = piece ? o.gradient_of(*piece) : o.gradient();
   parts_.flat.collect_gradients();

@@ -129,11 +129,6 @@ TEST(Kernels, Average) {
   expect_map(average, [](float x, float y) { return (x + y) / 2; });
 }
 
-TEST(Kernels, Lerp) {
-  expect_map([](ConstFloatView x, FloatView y) { lerp(0.2F, x, y); },
-             [](float x, float y) { return y + 0.2F * (x - y); });
-}
-
 TEST(Kernels, Dot) {
   expect_sum(dot, [](long double x, long double y) { return x * y; });
 }
@@ -294,8 +289,6 @@ TEST(Kernels, TakeEqualViews) {
     y = x;
     average(y, y);
     EXPECT_EQ(y, x);
-    lerp(0.5F, y, y);
-    EXPECT_EQ(y, x);
     subtract(y, y);
     EXPECT_EQ(y, Floats(1000));
     EXPECT_EQ(distance2(x, x), 0);
@@ -328,7 +321,6 @@ TEST(Kernels, RefuseSizesThatDiffer) {
   EXPECT_THROW(axpy(1, three, four), Bug);
   EXPECT_THROW(axpby(1, three, 1, four), Bug);
   EXPECT_THROW(average(three, four), Bug);
-  EXPECT_THROW(lerp(1, three, four), Bug);
   EXPECT_THROW(dot(three, four), Bug);
   EXPECT_THROW(distance2(three, four), Bug);
 }

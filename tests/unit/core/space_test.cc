@@ -152,7 +152,6 @@ TEST(PhantomSpace, HasKernelsThatDoNothingAndFindNothing) {
   kernels::axpy(2, x, y);
   kernels::axpby(2, x, 3, y);
   kernels::average(x, y);
-  kernels::lerp(0.5F, x, y);
   kernels::sum_all(all, 0.5F, y);
   kernels::sgd_step({.lr = 1}, x, {}, y);
   kernels::sgd_step({.lr = 1, .momentum = 0.9F}, x, x, y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "strategy/push_codec.h"
+#include "tacit/strategy/push_codec.h"
 
 #include <gtest/gtest.h>
 

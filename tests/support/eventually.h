@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Waiting for what other threads and processes do.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace tacit::test {
+
+// False where it does not come true in a minute, so that a test ends.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace tacit::test
