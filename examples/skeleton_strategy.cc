@@ -50,9 +50,15 @@ class SyncThenLocal final : public tacit::Strategy {
     gradients_->finish(w);
   }
 
-  // What a compressor has left out.
-  void save(tacit::Worker& w, tacit::StateWriter& state) override { gradients_->save(w, state); }
-  void load(tacit::Worker& w, tacit::StateReader& state) override { gradients_->load(w, state); }
+  // Whether replicas differ, and what a compressor has left out.
+  void save(tacit::Worker& w, tacit::StateWriter& state) override {
+    state.write("apart", std::uint64_t{apart_});
+    gradients_->save(w, state);
+  }
+  void load(tacit::Worker& w, tacit::StateReader& state) override {
+    apart_ = state.number("apart") != 0;
+    gradients_->load(w, state);
+  }
 
  private:
   const std::int64_t switch_;

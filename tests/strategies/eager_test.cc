@@ -5,6 +5,7 @@
 
 #include "support/few_numbers.h"
 #include "support/refusal.h"
+#include "support/replicas.h"
 #include "support/train.h"
 
 namespace tacit::test {
