@@ -243,10 +243,7 @@ void stream_copy(ConstBytes from, Bytes to) {
 
 }  // namespace kernels
 
-const HostKernels& host_kernels() {
-  static const HostKernels all;
-  return all;
-}
+constinit const HostKernels kHostKernels;
 
 void HostKernels::fill(float a, FloatView y) const { std::fill_n(address(y), y.size(), a); }
 

@@ -49,6 +49,6 @@ class HostKernels final : public Kernels {
   void rows_times(ConstFloatView a, ConstFloatView v, FloatView out) const override;
 };
 
-const HostKernels& host_kernels();
+extern const HostKernels kHostKernels;
 
 }  // namespace tacit

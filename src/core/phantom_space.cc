@@ -59,10 +59,10 @@ class PhantomSpace final : public Space {
       throw InvalidConfig("there are no addresses for " + std::to_string(floats) +
                           " parameters; ask for fewer");
     const std::uintptr_t place = next_.fetch_add(floats * sizeof(float), std::memory_order_relaxed);
-    // Around again after 2^62 bytes: what was there is long gone.
+    // Around again after 2^50 bytes: what was there is long gone.
     const std::uintptr_t at = kFirst + place % (kMostFloats * sizeof(float));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody will follow it
-    return block(view(*this, {reinterpret_cast<float*>(at), floats}));
+    return block(view({reinterpret_cast<float*>(at), floats}));
   }
   const Kernels& kernels() const override { return kernels_; }
   void copy(ConstFloatView, FloatView) override {}
@@ -73,7 +73,7 @@ class PhantomSpace final : public Space {
   void release(FloatView) noexcept override {}
 
   static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 63U;
-  static constexpr std::size_t kMostFloats = std::size_t{1} << 60U;  // a block fits wherever the others end
+  static constexpr std::size_t kMostFloats = (std::size_t{1} << 48U) - 1;  // as views can count
   std::atomic<std::uintptr_t> next_ = 0;
   const PhantomKernels kernels_;
 };

@@ -11,12 +11,13 @@ namespace {
 
 struct WireAccess : FloatAccess {
   static ConstFloatView phantom(const float* at, std::size_t n) {
+    static const std::uint64_t number = number_of(phantom_space().allocate(1).view());
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): what is viewed is const again
-    return view(phantom_space(), {const_cast<float*>(at), n});
+    return view(number, {const_cast<float*>(at), n});
   }
   static FloatView writable(ConstFloatView x) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): Space::wire is one function for both
-    return view(x.space(), {const_cast<float*>(address(x)), x.size()});
+    return view(number_of(x), {const_cast<float*>(address(x)), x.size()});
   }
 };
 
@@ -26,7 +27,7 @@ bool on_host(ConstFloatView x) { return x.beside(ConstFloatView()); }
 
 template <class Float>
 void BasicFloatView<Float>::refuse_host() const {
-  throw Bug("the host cannot look into a vector of the space '" + std::string(space_->name()) +
+  throw Bug("the host cannot look into a vector of the space '" + std::string(space().name()) +
             "'; leave it to kernels, or copy() it first");
 }
 template class BasicFloatView<float>;

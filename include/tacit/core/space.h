@@ -18,9 +18,10 @@ class FloatAccess {
  protected:
   FloatAccess() = default;
   ~FloatAccess() = default;
-  static float* address(FloatView x) { return x.at_.data(); }
-  static const float* address(ConstFloatView x) { return x.at_.data(); }
-  static FloatView view(Space& space, std::span<float> at) { return {at, &space}; }
+  static float* address(FloatView x) { return x.data_; }
+  static const float* address(ConstFloatView x) { return x.data_; }
+  static FloatView view(std::uint64_t space_number, std::span<float> at) { return {at, space_number}; }
+  static std::uint64_t number_of(ConstFloatView x) { return x.space_number(); }
 };
 
 // Owns floats of a space.
@@ -48,8 +49,7 @@ class Block {
 // Threads   any.
 class Space : protected FloatAccess {
  public:
-  Space() = default;
-  virtual ~Space() = default;
+  virtual ~Space();
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
 
@@ -66,12 +66,20 @@ class Space : protected FloatAccess {
   virtual Bytes wire(FloatView x) = 0;
 
  protected:
+  // Gets a number of its own, under which views find it. A Bug where there are too many.
+  Space();
+  explicit Space(std::uint64_t number) : number_(number) {}  // the host's: 0
   static Block block(FloatView view) { return Block(view); }
+  FloatView view(std::span<float> at) const { return FloatAccess::view(number_, at); }
 
  private:
   friend class Block;
   virtual void release(FloatView x) noexcept = 0;  // what allocate() gave
+
+  const std::uint64_t number_;
 };
+
+Space& host_space();
 
 // Of vectors without content: addresses and lengths that cost no memory. Its kernels do nothing, sums are 0, and the
 // simulator carries it without looking. Whoever reads or writes an element crashes at once.

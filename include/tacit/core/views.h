@@ -15,7 +15,8 @@ using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
 class Space;
-Space& host_space();
+// 0: host_space().
+Space& space_numbered(std::uint64_t number);
 
 // A half-open range of a flat vector: where a tensor, a chunk or a shard lies.
 struct Slice {
@@ -40,44 +41,54 @@ class BasicFloatView {
           std::remove_cvref_t<Range>,
           BasicFloatView>) constexpr BasicFloatView(Range&&
                                                         range)  // NOLINT(google-explicit-constructor): as a span
-      : BasicFloatView(Host(std::forward<Range>(range)), nullptr) {}
+      : BasicFloatView(Host(std::forward<Range>(range)), 0) {}
   template <class Writable>
   requires std::is_same_v<const Writable, Float>
   constexpr BasicFloatView(
       BasicFloatView<Writable> x)  // NOLINT(google-explicit-constructor): const is a promise
-      : BasicFloatView(Host(x.at_), x.space_) {}
+      : data_(x.data_), size_and_space_(x.size_and_space_) {}
 
-  constexpr std::size_t size() const { return at_.size(); }
-  constexpr std::size_t size_bytes() const { return at_.size_bytes(); }
-  constexpr bool empty() const { return at_.empty(); }
-  constexpr BasicFloatView first(std::size_t n) const { return {at_.first(n), space_}; }
-  constexpr BasicFloatView last(std::size_t n) const { return {at_.last(n), space_}; }
+  constexpr std::size_t size() const { return size_and_space_ & kMostFloats; }
+  constexpr std::size_t size_bytes() const { return size() * sizeof(Float); }
+  constexpr bool empty() const { return size() == 0; }
+  constexpr BasicFloatView first(std::size_t n) const { return {at().first(n), space_number()}; }
+  constexpr BasicFloatView last(std::size_t n) const { return {at().last(n), space_number()}; }
   constexpr BasicFloatView subspan(std::size_t offset, std::size_t n = std::dynamic_extent) const {
-    return {at_.subspan(offset, n), space_};
+    return {at().subspan(offset, n), space_number()};
   }
 
-  Space& space() const { return space_ == nullptr ? host_space() : *space_; }
+  Space& space() const { return space_numbered(space_number()); }
   // The elements; a Bug where they are not the host's.
   Host host() const {
-    if (space_ != nullptr) refuse_host();
-    return at_;
+    if (space_number() != 0) refuse_host();
+    return at();
   }
   // The same memory.
-  constexpr bool is(const BasicFloatView<const Float>& other) const {
-    return at_.data() == other.at_.data() && at_.size() == other.at_.size() && space_ == other.space_;
+  constexpr bool is(BasicFloatView<const Float> other) const {
+    return data_ == other.data_ && size_and_space_ == other.size_and_space_;
   }
   // The same space.
-  constexpr bool beside(const BasicFloatView<const Float>& other) const { return space_ == other.space_; }
+  constexpr bool beside(BasicFloatView<const Float> other) const {
+    return space_number() == other.space_number();
+  }
 
  private:
   template <class>
   friend class BasicFloatView;
   friend class FloatAccess;
-  constexpr BasicFloatView(Host at, Space* space) : at_(at), space_(space) {}
+  static constexpr int kSizeBits = 48;
+  static constexpr std::uint64_t kMostFloats = (std::uint64_t{1} << kSizeBits) - 1;
+
+  constexpr BasicFloatView(Host at, std::uint64_t space_number)
+      : data_(at.data()), size_and_space_(at.size() | space_number << kSizeBits) {}
+  constexpr Host at() const { return {data_, size()}; }
+  constexpr std::uint64_t space_number() const { return size_and_space_ >> kSizeBits; }
   [[noreturn]] void refuse_host() const;
 
-  Host at_;
-  Space* space_ = nullptr;  // null: the host's, which must cost nothing
+  // Two words, which calls pass in registers: with a third one every call of a kernel goes through memory, and that of a
+  // thousand floats takes half as long again.
+  Float* data_ = nullptr;
+  std::uint64_t size_and_space_ = 0;  // space 0 is the host's
 };
 
 using FloatView = BasicFloatView<float>;
