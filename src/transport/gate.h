@@ -26,9 +26,9 @@ class Gate {
     int yields = 0;
   };
 
-  // Waits until done() or the deadline; returns done().
+  // Looks as often as that, and returns done().
   template <class Done>
-  bool wait_until(const Done& done, Patience patience, Deadline deadline) {
+  bool look(const Done& done, Patience patience, Deadline deadline = kNever) {
     for (int i = 0; i < patience.spins; ++i) {
       if (done()) return true;
       spin_pause();
@@ -38,7 +38,12 @@ class Gate {
       if (done()) return true;
       sched_yield();
     }
-    return done() || sleep_until(done, deadline);
+    return done();
+  }
+  // The same, and then waits until done() or the deadline.
+  template <class Done>
+  bool wait_until(const Done& done, Patience patience, Deadline deadline) {
+    return look(done, patience, deadline) || sleep_until(done, deadline);
   }
 
   void wake() {

@@ -62,7 +62,7 @@ class InprocFabric::Hub {
     GuardedWait guard(books_, {what.rank, what.peer, what.tag}, done);
     bool looked = false;
     wait_within(limits_, clock_, what, [&](Deadline deadline) {
-      if (!std::exchange(looked, true) && gate.wait_until(over, patience_, {})) return true;
+      if (!std::exchange(looked, true) && gate.look(over, patience_)) return true;
       return guard.until(deadline, clock_, [&](Deadline next) { return gate.wait_until(over, {}, next); });
     });
     if (!done.load()) roster_.give_up(what);
