@@ -5,7 +5,6 @@
 #include <deque>
 #include <exception>
 #include <list>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -80,6 +79,18 @@ class Agent::Desk {
   }
 
  private:
+  // Emptied and filled again for every message, of which a server of a thousand ranks has many: it allocates nothing.
+  class RankSet {
+   public:
+    explicit RankSet(int ranks) : in_(static_cast<std::size_t>(ranks)) {}
+    void clear() { ++now_; }
+    bool contains(int rank) const { return in_[static_cast<std::size_t>(rank)] == now_; }
+    bool insert(int rank) { return std::exchange(in_[static_cast<std::size_t>(rank)], now_) != now_; }
+
+   private:
+    std::vector<std::uint64_t> in_;  // those with the newest number
+    std::uint64_t now_ = 1;
+  };
   struct Asked {
     int from;
     std::optional<RequestHeader> header;  // nothing: the rank has left
@@ -105,11 +116,11 @@ class Agent::Desk {
 
   // For the next request, or for the body of a caller's first one: those behind it have to wait in any case.
   void wait_for_news() {
-    std::vector<Operation*> any{next_.get()};
-    std::set<int> callers;
+    any_.assign(1, next_.get());
+    callers_.clear();
     for (const Asked& each : asked_)
-      if (callers.insert(each.from).second) any.push_back(each.body.get());
-    endpoint_.wait_any(any);
+      if (callers_.insert(each.from)) any_.push_back(each.body.get());
+    endpoint_.wait_any(any_);
   }
 
   void take_in(const Arrival& arrival) {
@@ -122,11 +133,11 @@ class Agent::Desk {
 
   // In the order in which they came, but nobody waits for the body of another rank's.
   void handle_ready() {
-    std::set<int> behind;  // ranks whose earlier request has no body yet
+    callers_.clear();  // whose earlier request has no body yet
     for (auto each = asked_.begin(); each != asked_.end();) {
-      const bool ready = !behind.contains(each->from) && (!each->body || each->body->ready());
+      const bool ready = !callers_.contains(each->from) && (!each->body || each->body->ready());
       if (!ready) {
-        behind.insert(each->from);
+        callers_.insert(each->from);
         ++each;
         continue;
       }
@@ -165,7 +176,9 @@ class Agent::Desk {
   const OnDeparture on_departure_;
   Unattended answers_;
   std::list<Asked>
-      asked_;             // and not yet handled, in the order in which they came: a caller's first has a body
+      asked_;  // and not yet handled, in the order in which they came: a caller's first has a body
+  RankSet callers_{endpoint_.size()};
+  std::vector<Operation*> any_;
   RequestHeader header_;  // of the next request
   Request next_;
 };
