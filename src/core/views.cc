@@ -7,6 +7,10 @@
 #include "tacit/core/space.h"
 
 namespace tacit {
+
+static_assert(sizeof(FloatView) == 2 * sizeof(void*) && std::is_trivially_copyable_v<FloatView>,
+              "kernel calls pass views in registers");
+
 namespace {
 
 struct WireAccess : FloatAccess {

@@ -94,6 +94,43 @@ TEST(HostSpace, GivesZerosThatEndWithTheirBlock) {
   EXPECT_TRUE(host_space().allocate(0).view().empty());
 }
 
+TEST(HostSpace, BeginsVectorsAtACacheLine) {
+  for (const std::size_t n : {1, 3, 100, 100'000}) {
+    const Block block = host_space().allocate(n);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.view().host().data()) % 64, 0U) << n;
+  }
+  EXPECT_THROW(host_space().allocate(std::size_t{1} << 62U), std::bad_alloc);
+}
+
+// As much of one as views need.
+class OtherSpace final : public Space {
+ public:
+  std::string_view name() const override { return "other"; }
+  Block allocate(std::size_t) override { return {}; }
+  const Kernels& kernels() const override { return host_space().kernels(); }
+  void copy(ConstFloatView, FloatView) override {}
+  void wait() override {}
+  Bytes wire(FloatView) override { return {}; }
+  FloatView seen(std::span<float> x) const { return view(x); }
+
+ private:
+  void release(FloatView) noexcept override {}
+};
+
+TEST(Space, IsFoundByItsViewsWhateverWasThereBefore) {
+  Floats x = counted(3);
+  for (int i = 0; i < 1000; ++i) {  // more than there are numbers
+    const OtherSpace one;
+    const OtherSpace other;
+    EXPECT_EQ(&one.seen(x).space(), &one);
+    EXPECT_EQ(&part(other.seen(x), {1, 2}).space(), &other);
+    EXPECT_EQ(one.seen(x).size(), 3U);
+    EXPECT_FALSE(one.seen(x).beside(other.seen(x)));
+    EXPECT_FALSE(one.seen(x).is(FloatView(x)));
+    EXPECT_THROW(one.seen(x).host(), Bug);
+  }
+}
+
 TEST(PhantomSpace, HasVectorsThatCostAddressesAlone) {
   const Block one = phantom_space().allocate(kMuch);
   const Block other = phantom_space().allocate(kMuch);
