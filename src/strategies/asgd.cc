@@ -79,7 +79,8 @@ StrategyInfo asgd_info() {
             return std::make_unique<Asgd>(servers, share);
           },
           .asynchronous = true,
-          .keeps_weights = true};
+          .keeps_weights = true,
+          .why_not_compressed = "sends a gradient and has weights back in one trip, which has no codec"};
 }
 
 }  // namespace tacit

@@ -124,8 +124,9 @@ StrategyInfo eager_info() {
   StrategyInfo info{
       "eager", "eager-SGD: gradients averaged at every step without the late, whose go into a later mean",
       "arXiv:1908.04207", "eager:mode=solo,limit=8", make};
-  // The task that sends has no step of the trainer's, whose rate and draws compressors depend on.
   info.sends = Sends::kNotCompressed;
+  info.why_not_compressed =
+      "sends from a task that runs without the trainer, on whose step and learning rate compressors depend";
   info.asynchronous = true;
   return info;
 }

@@ -7,6 +7,9 @@ namespace tacit {
 
 namespace {
 
+constexpr const char* kElsewhere =
+    "; leave the compressor out, or use a strategy that takes one, such as ssgd or local";
+
 bool own_momentum(const Compression& how) {
   return how.memory == Memory::kMomentum || how.momentum.value_or(0) > 0;
 }
@@ -49,21 +52,21 @@ std::string why_not_pushes(const std::string& strategy, const Compression& how) 
 }  // namespace
 
 std::string why_not(const StrategyInfo& strategy, const Compression& how) {
-  return why_not(strategy.name, strategy.sends, how);
+  if (strategy.sends != Sends::kNotCompressed) return why_not(strategy.name, strategy.sends, how);
+  const std::string why =
+      strategy.why_not_compressed.empty() ? "has no compressed form" : strategy.why_not_compressed;
+  return strategy.name + " " + why + kElsewhere;
 }
 
 std::string why_not(const std::string& strategy, Sends sends, const Compression& how) {
   switch (sends) {
     case Sends::kNotCompressed:
-      return strategy +
-             " has no compressed form; leave the compressor out, or use a strategy that averages gradients "
-             "or "
-             "differences, such as ssgd or local";
+      throw Bug(strategy + " was asked why it is not compressed without its StrategyInfo");
     case Sends::kWeights:
       return strategy +
              " sends weights, of which nothing may be left out: nobody could tell what is missing from a "
-             "zero; leave the compressor out, or use a strategy that averages gradients or differences, such "
-             "as ssgd or local";
+             "zero" +
+             kElsewhere;
     case Sends::kGradients:
       return "";
     case Sends::kPushes:

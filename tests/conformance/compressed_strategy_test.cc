@@ -60,11 +60,17 @@ TEST(CompressedStrategy, SendsFewerBytes) {
   }
 }
 
-TEST(CompressedStrategy, WhoSendsWeightsSaysWhyNothingMayBeLeftOut) {
-  for (const char* strategy : {"gossip", "wagma"})
-    EXPECT_NE(
-        refusal([&] { make_strategy(builtin_strategies(), strategy, 4, "fp16"); }).find("sends weights"),
-        std::string::npos);
+TEST(CompressedStrategy, WhoTakesNoneSaysWhyAndWhoDoes) {
+  for (const StrategyInfo& info : builtin_strategies().all()) {
+    if (info.sends != Sends::kNotCompressed && info.sends != Sends::kWeights) continue;
+    const std::string why = why_not(info, Compression::parse("int8"));
+    EXPECT_EQ(why.find(info.name + " "), 0U) << why;
+    EXPECT_EQ(info.why_not_compressed.empty(), info.sends == Sends::kWeights) << info.name;
+    EXPECT_NE(why.find(info.sends == Sends::kWeights ? "sends weights" : info.why_not_compressed),
+              std::string::npos)
+        << why;
+    EXPECT_NE(why.find("such as ssgd or local"), std::string::npos) << why;
+  }
 }
 
 // One rank with everything sent is plain SGD: nothing is left to feed back.
