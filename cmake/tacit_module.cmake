@@ -23,7 +23,7 @@ endfunction()
 # itself, and exports the names of Tacit and no others.
 function(tacit_host program)
   set(layers core compress topology runlog transport inproc tcp mpi collectives native_collectives world strategy
-             strategies train cluster)
+             protocols means strategies train cluster)
   foreach(layer IN LISTS layers)
     if(TARGET tacit_${layer})
       get_target_property(type tacit_${layer} TYPE)
