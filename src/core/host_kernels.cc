@@ -243,7 +243,7 @@ void stream_copy(ConstBytes from, Bytes to) {
 
 }  // namespace kernels
 
-constinit const HostKernels kHostKernels;
+constinit const HostKernels kHostKernels{};
 
 void HostKernels::fill(float a, FloatView y) const { std::fill_n(address(y), y.size(), a); }
 

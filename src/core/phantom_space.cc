@@ -75,7 +75,7 @@ class PhantomSpace final : public Space {
   static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 63U;
   static constexpr std::size_t kMostFloats = (std::size_t{1} << 48U) - 1;  // as views can count
   std::atomic<std::uintptr_t> next_ = 0;
-  const PhantomKernels kernels_;
+  const PhantomKernels kernels_{};
 };
 
 }  // namespace
