@@ -55,12 +55,12 @@ class PhantomSpace final : public Space {
  public:
   std::string_view name() const override { return "phantom"; }
   Block allocate(std::size_t floats) override {
-    if (floats > kMostFloats)
+    if (floats > FloatView::kMostFloats)
       throw InvalidConfig("there are no addresses for " + std::to_string(floats) +
                           " parameters; ask for fewer");
     const std::uintptr_t place = next_.fetch_add(floats * sizeof(float), std::memory_order_relaxed);
     // Around again after 2^50 bytes: what was there is long gone.
-    const std::uintptr_t at = kFirst + place % (kMostFloats * sizeof(float));
+    const std::uintptr_t at = kFirst + place % (FloatView::kMostFloats * sizeof(float));
     // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody will follow it
     return block(view({reinterpret_cast<float*>(at), floats}));
   }
@@ -73,7 +73,6 @@ class PhantomSpace final : public Space {
   void release(FloatView) noexcept override {}
 
   static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 63U;
-  static constexpr std::size_t kMostFloats = (std::size_t{1} << 48U) - 1;  // as views can count
   std::atomic<std::uintptr_t> next_ = 0;
   const PhantomKernels kernels_{};
 };

@@ -15,13 +15,12 @@ namespace {
 
 struct WireAccess : FloatAccess {
   static ConstFloatView phantom(const float* at, std::size_t n) {
-    static const std::uint64_t number = number_of(phantom_space().allocate(1).view());
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): what is viewed is const again
-    return view(number, {const_cast<float*>(at), n});
+    return view(phantom_space(), {const_cast<float*>(at), n});
   }
   static FloatView writable(ConstFloatView x) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): Space::wire is one function for both
-    return view(number_of(x), {const_cast<float*>(address(x)), x.size()});
+    return view(x.space(), {const_cast<float*>(address(x)), x.size()});
   }
 };
 

@@ -20,8 +20,7 @@ class FloatAccess {
   ~FloatAccess() = default;
   static float* address(FloatView x) { return x.data_; }
   static const float* address(ConstFloatView x) { return x.data_; }
-  static FloatView view(std::uint64_t space_number, std::span<float> at) { return {at, space_number}; }
-  static std::uint64_t number_of(ConstFloatView x) { return x.space_number(); }
+  static FloatView view(const Space& space, std::span<float> at);
 };
 
 // Owns floats of a space.
@@ -70,14 +69,17 @@ class Space : protected FloatAccess {
   Space();
   explicit Space(std::uint64_t number) : number_(number) {}  // the host's: 0
   static Block block(FloatView view) { return Block(view); }
-  FloatView view(std::span<float> at) const { return FloatAccess::view(number_, at); }
+  FloatView view(std::span<float> at) const { return FloatAccess::view(*this, at); }
 
  private:
   friend class Block;
+  friend class FloatAccess;
   virtual void release(FloatView x) noexcept = 0;  // what allocate() gave
 
   const std::uint64_t number_;
 };
+
+inline FloatView FloatAccess::view(const Space& space, std::span<float> at) { return {at, space.number_}; }
 
 Space& host_space();
 

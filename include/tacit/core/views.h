@@ -31,6 +31,8 @@ template <class Float>
 class BasicFloatView {
  public:
   using Host = std::span<Float>;
+  static constexpr int kSizeBits = 48;
+  static constexpr std::uint64_t kMostFloats = (std::uint64_t{1} << kSizeBits) - 1;  // that one can count
 
   constexpr BasicFloatView() = default;
   // Of memory of the host: spans, vectors, arrays.
@@ -76,9 +78,6 @@ class BasicFloatView {
   template <class>
   friend class BasicFloatView;
   friend class FloatAccess;
-  static constexpr int kSizeBits = 48;
-  static constexpr std::uint64_t kMostFloats = (std::uint64_t{1} << kSizeBits) - 1;
-
   constexpr BasicFloatView(Host at, std::uint64_t space_number)
       : data_(at.data()), size_and_space_(at.size() | space_number << kSizeBits) {}
   constexpr Host at() const { return {data_, size()}; }
