@@ -1,6 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
 # tacit train as the processes of mpirun, beside the same run as threads.
-#   cmake -DTACIT=... -DMPIRUN=... -DWORK=... -P train.cmake
+#   cmake -DTACIT=... -DMPIRUN=... -DSLOW_DISK=... -DWORK=... -P train.cmake
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 set(data synthetic:samples=640,test=64,size=28,noise=0.1)
@@ -54,10 +54,11 @@ run(got ${MPIRUN} -n 2 ${TACIT} ${common} --data ${data} --steps 3 --workers 3)
 expect("another number of workers was taken" got_err MATCHES "--workers 3")
 expect("another number of workers is not the user's to mend" got_code EQUAL 2)
 
-# A rank that cannot begin: its own line, the others' loss, and rank 0's account.
+# A rank that cannot begin: its own line, the others' loss, and rank 0's account, which the others wait for.
+set(slowly ${CMAKE_COMMAND} -E env LD_PRELOAD=${SLOW_DISK})
 foreach(collectives IN ITEMS tacit native)
   set(args ${common} --steps 40 --collectives ${collectives} --data)
-  run(got ${MPIRUN} -n 1 ${TACIT} ${args} fashion-mnist --out failed-${collectives} :
+  run(got ${MPIRUN} -n 1 ${slowly} ${TACIT} ${args} fashion-mnist --out failed-${collectives} :
       -n 1 ${TACIT} ${args} fashion-mnist:path=nowhere : -n 1 ${TACIT} ${args} fashion-mnist)
   expect("a run without rank 1's data went well" got_code EQUAL 2 OR got_code EQUAL 3)
   expect("rank 0 does not say whom it lost" got_err MATCHES "tacit: rank 0 lost rank 1: .*the folder nowhere is missing")

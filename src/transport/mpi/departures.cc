@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How ranks leave. A goodbye is a post, so it comes after everything that was posted before; it says how many grants
 // its sender has seen, so that its receiver knows which cargo still comes. A rank drops its fabric with all others, or
-// a few seconds after one has failed: a process that ends takes its MPI with it, and mpirun ends the rest.
+// a few seconds after one has failed: a process that ends takes its MPI with it, and mpirun ends the rest, among them
+// one whose account waits for a slow disk.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +13,11 @@ namespace tacit {
 
 namespace {
 
-// How long a rank lets others give their account, where it cannot know that they have.
-constexpr Seconds kMoment{1};
+// How long a rank lets others give their account, on a slow disk as well, where it cannot hear that they have.
+constexpr Seconds kPatience{5};
+// How long peers have to take a rank's last words, where they may not listen; and mpirun to read what was said, because
+// what is in its pipes when it ends the others is lost.
+constexpr Seconds kMoment{0.5};
 
 }  // namespace
 
@@ -28,7 +32,9 @@ void MpiFabric::fail(const std::exception_ptr& error) {
 void MpiFabric::abandon(const std::exception_ptr& error) {
   {
     const MutexLock lock(mutex_);
+    if (abandoned_) return;
     say_goodbye(failure(error));
+    tell_all({.kind = Kind::kSilent}, {});
   }
   for (const Seconds limit = clock_.now() + kMoment; clock_.now() < limit;) {
     const MutexLock lock(mutex_);
@@ -110,8 +116,8 @@ bool MpiFabric::all_left() const {
   return true;
 }
 
-// Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, those
-// that have not left may never do so, and those that have may not be able to say more.
+// Waits until all ranks are about to drop their fabrics. True where all have left well. Where one has failed, others
+// may never say that they are.
 bool MpiFabric::part() {
   {
     const MutexLock lock(mutex_);
@@ -120,12 +126,10 @@ bool MpiFabric::part() {
   }
   const Seconds start = clock_.now();
   Seconds mark_at = limits_.stall;
-  Seconds left_at = kNever;
   while (!poll_slowly(&MpiFabric::parted, clock_.now() + Seconds(0.1))) {
     const Seconds now = clock_.now();
     if (now - start >= limits_.timeout) return false;
-    if (all_left()) left_at = std::min(left_at, now);
-    if (roster_.anybody_failed() && (now - start >= kMpiFarewell || now - left_at >= kMoment)) return false;
+    if (roster_.anybody_failed() && now - start >= kMpiFarewell) return false;
     if (now - start < mark_at) continue;
     limits_.report("rank " + std::to_string(rank_) + " has ended and waits for the others to end, for " +
                    std::to_string((now - start).count()) + " s so far");
@@ -138,15 +142,17 @@ MpiFabric::~MpiFabric() {
   leave({true, "it ended without a word"});
   const bool well = part();
   const MutexLock lock(mutex_);
-  if (abandoned_ || !quiet()) {
-    // MPI may still use this memory. The process is about to end; the others get a moment to give their account.
+  const bool in_use = abandoned_ || !quiet();
+  if (in_use) {  // by MPI, perhaps
     static_cast<void>(post_.release());
     static_cast<void>(cargo_.release());
-    clock_.sleep(kMoment);
+  } else {
+    post_->close();
+  }
+  if (!well || in_use) {  // and the process is about to end
+    clock_.sleep(in_use || somebody_silent_ ? kPatience : kMoment);
     return;
   }
-  post_->close();
-  if (!well) return;
   MPI_Comm_free(&comm_);
   if (library_) library_->finalize();
 }

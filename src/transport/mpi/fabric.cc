@@ -242,6 +242,9 @@ void MpiFabric::on_post(int from, const PostHeader& header, ConstBytes body) {
       peer.goodbye_at = clock_.now();
       ++goodbyes_;
       return cargo_->expect_only(from, header.number);
+    case Kind::kSilent:
+      somebody_silent_ = true;
+      [[fallthrough]];
     case Kind::kGone:
       peer.gone = true;
       return;

@@ -61,7 +61,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
     Seconds goodbye_at{0};
     std::uint64_t grants_given = 0;  // to its offers
     std::uint64_t grants_got = 0;    // for ours
-    bool gone = false;               // is dropping its fabric
+    bool gone = false;               // is dropping its fabric, or cannot say when it does
   };
 
   // Waiter
@@ -114,7 +114,8 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   std::unique_ptr<MpiPost> post_ TACIT_GUARDED_BY(mutex_);
   std::unique_ptr<MpiCargo> cargo_ TACIT_GUARDED_BY(mutex_);
   int goodbyes_ TACIT_GUARDED_BY(mutex_) = 0;        // heard and not yet settled
-  bool abandoned_ TACIT_GUARDED_BY(mutex_) = false;  // makes no MPI call any more
+  bool abandoned_ TACIT_GUARDED_BY(mutex_) = false;        // makes no MPI call any more
+  bool somebody_silent_ TACIT_GUARDED_BY(mutex_) = false;  // a peer does not either
 };
 
 // How long a rank waits for peers where one has failed and may never answer.

@@ -21,7 +21,8 @@ struct PostHeader {
     kOffer,  // tag, length, number: a message too long for a post, which comes as cargo when it is granted
     kGrant,  // number of the offer: the receiver has made room
     kGoodbye,  // number: grants that the sender will still serve; length: of the reason that follows
-    kGone,  // the sender's fabric is being dropped
+    kGone,   // the sender's fabric is being dropped
+    kSilent,  // the sender makes no MPI call any more, and has its account still to give
   };
   Kind kind = Kind::kMessage;
   std::int32_t culprit = -1;  // of a goodbye
