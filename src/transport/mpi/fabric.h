@@ -113,7 +113,7 @@ class MpiFabric final : public Fabric, public Endpoint, private Waiter {
   std::vector<Peer> peers_;  // by rank, this one too; guarded by mutex_
   std::unique_ptr<MpiPost> post_ TACIT_GUARDED_BY(mutex_);
   std::unique_ptr<MpiCargo> cargo_ TACIT_GUARDED_BY(mutex_);
-  int goodbyes_ TACIT_GUARDED_BY(mutex_) = 0;        // heard and not yet settled
+  int goodbyes_ TACIT_GUARDED_BY(mutex_) = 0;              // heard and not yet settled
   bool abandoned_ TACIT_GUARDED_BY(mutex_) = false;        // makes no MPI call any more
   bool somebody_silent_ TACIT_GUARDED_BY(mutex_) = false;  // a peer does not either
 };

@@ -18,11 +18,11 @@ namespace tacit {
 struct PostHeader {
   enum class Kind : std::uint32_t {
     kMessage = 1,  // tag, length; the message follows
-    kOffer,  // tag, length, number: a message too long for a post, which comes as cargo when it is granted
-    kGrant,  // number of the offer: the receiver has made room
+    kOffer,    // tag, length, number: a message too long for a post, which comes as cargo when it is granted
+    kGrant,    // number of the offer: the receiver has made room
     kGoodbye,  // number: grants that the sender will still serve; length: of the reason that follows
-    kGone,   // the sender's fabric is being dropped
-    kSilent,  // the sender makes no MPI call any more, and has its account still to give
+    kGone,     // the sender's fabric is being dropped
+    kSilent,   // the sender makes no MPI call any more, and has its account still to give
   };
   Kind kind = Kind::kMessage;
   std::int32_t culprit = -1;  // of a goodbye
