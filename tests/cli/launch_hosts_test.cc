@@ -90,6 +90,7 @@ TEST_F(LaunchHosts, AFailingRankEndsTheOthersAndItsCodeIsTheJobs) {
       "echo $$ >pid$TACIT_RANK; exec sleep 1000");
   const Result r = tacit("launch --hosts hosts --ssh ./fake_ssh --grace 0.2 -- ./rank");
   EXPECT_EQ(r.code, 7);
+  EXPECT_NE(r.err.find("tacit launch: rank 2 on host beta exited with 7\n"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("ranks 0, 1, 3 were killed by signal 15 (Terminated); rank 2 exited with 7"),
             std::string::npos)
       << r.err;

@@ -164,6 +164,12 @@ void RemoteRanks::signal(int rank, int number) {
     }
 }
 
+std::string RemoteRanks::host_of(int rank) const {
+  const auto has_it = [&](const HostShare& place) { return rank < place.share.first + place.share.count; };
+  const auto place = std::find_if(plan_.hosts.begin(), plan_.hosts.end(), has_it);
+  return place == plan_.hosts.end() ? "" : place->host;
+}
+
 void RemoteRanks::condemn(Node& node, int rank) {
   node.condemned.insert(rank);
   node.patience.expires_after(kForNodesToEnd);

@@ -35,6 +35,7 @@ class RemoteRanks final : public RankHost, private Watcher {
   void start();  // throws InvalidConfig
   void signal(int number) override;
   void signal(int rank, int number) override;
+  std::string host_of(int rank) const override;
   // Runs the loop for the ends of the connections, after the last rank's end.
   void finish();
 

@@ -90,11 +90,17 @@ void Supervisor::on_failure(int rank, const Ending& how) {
   const bool goes_on = answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
   if (explains && is_cause) cause_ = {how, !passed_.empty(), is_spared};
   if (explains && (is_cause || (goes_on && is_spared)))
-    say(describe("rank " + std::to_string(rank), how) +
+    say(describe(name_of(rank, how), how) +
         (!goes_on    ? ""
          : is_spared ? "; the others go on without it"
                      : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
   goes_on ? watch_for_stillness() : end_ranks_after(options_.grace);
+}
+
+std::string Supervisor::name_of(int rank, const Ending& how) const {
+  // A rank that was lost says itself with which host.
+  const std::string host = how.kind == Ending::Kind::kLost || ranks_ == nullptr ? "" : ranks_->host_of(rank);
+  return fmt::format("rank {}{}{}", rank, host.empty() ? "" : " on host ", host);
 }
 
 void Supervisor::watch_for_stillness() {

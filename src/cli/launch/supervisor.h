@@ -59,6 +59,7 @@ class Supervisor final : public Watcher {
   void wait_for_signal();
   void on_signal(int number);
   void on_failure(int rank, const Ending& how);
+  std::string name_of(int rank, const Ending& how) const;  // with its host, where that is another one
   void on_broken_output(const std::string& why);
   // SIGTERM after `delay`, and SIGKILL 5 seconds later.
   void end_ranks_after(std::chrono::duration<double> delay);

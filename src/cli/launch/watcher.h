@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "cli/launch/ending.h"
@@ -35,6 +36,8 @@ class RankHost {
   virtual void signal(int rank, int number) = 0;
   // Whether every rank that lives is known to be stopped, as by SIGSTOP.
   virtual bool all_stopped() const { return false; }
+  // The host that a rank was started on; empty for this machine.
+  virtual std::string host_of(int /*rank*/) const { return ""; }
 };
 
 }  // namespace tacit::cli
