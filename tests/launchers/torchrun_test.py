@@ -9,7 +9,10 @@ import harness as h
 
 
 def torchrun(python, *options):
-    return [python, "-m", "torch.distributed.run", "--no_python", *options]
+    # PyTorch 1.13 under Python 3.11 takes its own default of these two for nothing and dies; what is said of a process
+    # that there is not leaves those that are alone.
+    unbroken = ["--redirects=9:1", "--tee=9:1", "--log_dir=logs"]
+    return [python, "-m", "torch.distributed.run", "--no_python", *unbroken, *options]
 
 
 def without_torch(python, folder):
@@ -28,7 +31,7 @@ def two_agents(python, tacit, folder, want):
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
         file.write(os.urandom(32).hex() + "\n")
     port = h.free_ports(1)[0]
-    words = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_id=two/agents",
+    words = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_id=two agents",
              f"--rdzv_endpoint=127.0.0.1:{port}", "--master_addr=127.0.0.1", tacit, *h.TRAIN, "--key-file", key]
     with h.Running(torchrun(python, *words), folder, name="one") as one, \
             h.Running(torchrun(python, *words), folder, name="two") as two:
