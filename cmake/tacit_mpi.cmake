@@ -1,4 +1,8 @@
 # The MPI transport. Any MPI with MPI_THREAD_MULTIPLE will do: Open MPI, MPICH, Intel MPI.
+# Debian has several beside each other: -DMPI_CXX_COMPILER=mpicxx.mpich. The launcher is then that one's, too.
+if(MPI_CXX_COMPILER MATCHES "mpicxx(\\.[a-z]+)$" AND NOT MPIEXEC_EXECUTABLE)
+  find_program(MPIEXEC_EXECUTABLE mpiexec${CMAKE_MATCH_1})
+endif()
 find_package(MPI QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
   message(STATUS "MPI was not found: building without tacit::mpi, so ranks are threads of one process or meet over TCP. "

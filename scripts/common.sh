@@ -8,7 +8,8 @@ say() { printf '\n== %s\n' "$*"; }
 build_packages=(g++ cmake ninja-build ccache libtorch-dev libboost-dev libssl-dev libhwy-dev libcli11-dev libfmt-dev
                 libspdlog-dev nlohmann-json3-dev zlib1g-dev libopenmpi-dev openmpi-bin libsimgrid-dev libtoml11-dev
                 dataset-fashion-mnist)
-test_packages=(libgtest-dev libbenchmark-dev libgloo-dev clang libclang-rt-14-dev clang-tidy iproute2)
+test_packages=(libgtest-dev libbenchmark-dev libgloo-dev clang libclang-rt-14-dev clang-tidy iproute2
+               openssh-client openssh-server python3-torch python3-yaml slurm-wlm munge libmpich-dev mpich)
 
 # install PACKAGE...: with apt, and only those that are not there.
 install() {

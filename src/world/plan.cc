@@ -83,6 +83,7 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
   if (tcp.listener >= 0 && tcp.rank != 0)
     throw InvalidConfig("TACIT_LISTEN_FD=" + std::to_string(tcp.listener) +
                         " is for rank 0, and this is rank " + std::to_string(tcp.rank) + "; unset it here");
+  if (const auto seconds = env.number("TACIT_START_LIMIT", 1)) tcp.start_limit = Seconds(*seconds);
   plan.note_descriptor = env.number("TACIT_NOTES_FD", 0).value_or(-1);
   plan_key(choice, env, plan);
 }

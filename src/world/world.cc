@@ -87,7 +87,9 @@ World World::open(const WorldChoice& choice, WorldOptions options) {
     throw InvalidConfig("this is rank " + std::to_string(plan.rank) + " of " + std::to_string(plan.size) +
                         " to its launcher and rank " + std::to_string(world.rank()) + " of " +
                         std::to_string(world.size()) +
-                        " to its MPI library; use the launcher of the MPI that Tacit was built with");
+                        " to its MPI library; use the launcher of the MPI that Tacit was built with, or with "
+                        "srun its plugin, "
+                        "--mpi=pmix for Open MPI and --mpi=pmi2 for MPICH");
   if (survives) leave_note(plan.note_descriptor, plan.rank, LauncherNote::kOthersGoOn);
   world.impl_->origin = {plan.how, plan.local_ranks, survives ? plan.note_descriptor : -1};
   return world;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Ranks of srun and sbatch: Slurm and munge as a cluster of two nodes, both this machine, with everything in one folder.
-   slurm_test.py TACIT BATCH_FILE"""
+   slurm_test.py TACIT BATCH_FILE TACIT_OF_MPICH"""
 import os
 import signal
 import sys
@@ -135,6 +135,17 @@ def steps(cluster, tacit, want):
     h.show("srun --mpi=none:", *alone.lines("PMI")[:1])
 
 
+def steps_of_mpich(cluster, mpich, want):
+    """Linked where the test of MPICH has built it."""
+    if not os.path.exists(mpich):
+        return
+    srun = lambda plugin: cluster.run("srun", "-N", "2", "-n", "4", plugin, mpich, *h.TRAIN)
+    h.show("MPICH, srun --mpi=pmi2: " + h.expect_world(srun("--mpi=pmi2"), "mpi", 4, want))
+    alone = srun("--mpi=pmix").expect(2, "of 4 to its launcher and rank 0 of 1 to its MPI library", "--mpi=pmi2")
+    h.check("weights_hash" not in alone.out, "a world of one has trained", alone)
+    h.show("MPICH, srun --mpi=pmix:", *alone.lines("to its launcher")[:1])
+
+
 def batches(cluster, tacit, batch_file, want):
     export = f"ALL,TACIT={tacit}"
     over_mpi = cluster.batch(batch_file, *h.TRAIN[1:], export=export)
@@ -167,13 +178,14 @@ def goes_on_without_a_rank(cluster, tacit, batch_file):
     h.expect_nobody_left(tacit + " ")
 
 
-def main(tacit, batch_file):
+def main(tacit, batch_file, mpich):
     with h.scratch() as folder:
         own = os.path.join(folder, "tacit")
         os.symlink(tacit, own)
         with Cluster(folder) as cluster:
             want = h.hash_with_threads(own, folder)
             steps(cluster, own, want)
+            steps_of_mpich(cluster, mpich, want)
             batches(cluster, own, batch_file, want)
             goes_on_without_a_rank(cluster, own, batch_file)
         h.expect_nobody_left(folder)

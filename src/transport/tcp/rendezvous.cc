@@ -73,6 +73,8 @@ class Meeting {
   std::shared_ptr<Stream> reach(const MeetingPoint& point, int peer);
   std::shared_ptr<Stream> try_connect(const std::vector<tcp::endpoint>& addresses, std::string& why);
   MeetingPoint find_host(const MeetingPoint& given);
+  std::vector<tcp::endpoint> look_up(const MeetingPoint& at, bool last, std::string& why);
+  void wait_for_own_name(const MeetingPoint& point);
   struct Entry {
     std::shared_ptr<Stream> stream;
     Welcome welcome;
@@ -165,8 +167,20 @@ Welcome Meeting::roster(Reception& reception) const {
   return answer;
 }
 
+void Meeting::wait_for_own_name(const MeetingPoint& point) {
+  if (point.is_file() || options_.listener >= 0) return;
+  std::string why;
+  Seconds pause = kRetry;
+  while (look_up(point, clock_.now() + pause >= deadline_, why).empty()) {
+    waits_for("its own address (" + why + ")");
+    rest(pause);
+    pause = std::min(2 * pause, kMostRetry);
+  }
+}
+
 Streams Meeting::host() {
   const MeetingPoint point = parse_meeting_point(options_.rendezvous);
+  wait_for_own_name(point);
   Reception reception(io_, host_acceptor(io_, point, options_), Lobby(0, options_.size, options_.job),
                       settings(false));
   require_all(reception);
@@ -213,14 +227,26 @@ MeetingPoint Meeting::find_host(const MeetingPoint& given) {
   }
 }
 
+// The addresses of a host. None while its name is not known, because a machine that has just been started may be known
+// later than those that look for it, as a pod of Kubernetes is; with the last look that is an error.
+std::vector<tcp::endpoint> Meeting::look_up(const MeetingPoint& at, bool last, std::string& why) {
+  try {
+    return resolve(io_, at.host, at.port);
+  } catch (const InvalidConfig& unknown) {
+    if (last) throw;
+    why = unknown.what();
+    return {};
+  }
+}
+
 // Connects, however late the other side begins.
 std::shared_ptr<Stream> Meeting::reach(const MeetingPoint& point, int peer) {
   Seconds pause = kRetry;
   std::string why;
   for (;;) {
     const MeetingPoint at = find_host(point);
-    const auto addresses = resolve(io_, at.host, at.port);
-    require_safe(addresses.front().address(), options_);
+    const auto addresses = look_up(at, clock_.now() + pause >= deadline_, why);
+    if (!addresses.empty()) require_safe(addresses.front().address(), options_);
     waits_for("rank " + std::to_string(peer) + " at " + shown(at.text()) +
               (why.empty() ? "" : " (" + why + ")"));
     if (auto stream = try_connect(addresses, why)) return stream;

@@ -268,6 +268,9 @@ TEST(WorldPlan, TcpSettingsComeFromTheEnvironmentUnlessTheUserSaysOthers) {
   p = plan(variables, {.insecure_plaintext = true});
   EXPECT_EQ(p.key_file, "");
   EXPECT_TRUE(p.tcp.insecure_plaintext);
+  EXPECT_EQ(p.tcp.start_limit, Seconds(60));
+  EXPECT_EQ(plan(with(kTacit, {{"TACIT_START_LIMIT", "600"}})).tcp.start_limit, Seconds(600));
+  expect_words(refusal([] { plan(with(kTacit, {{"TACIT_START_LIMIT", "0"}})); }), {"TACIT_START_LIMIT=0"});
 }
 
 TEST(WorldPlan, TorchrunRanksMeetBesideItsOwnAgent) {
