@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -15,7 +16,8 @@ SKIPPED = 77  # as tests/launchers/CMakeLists.txt tells CTest
 PATIENCE = 60.0  # for what should take a second; a loaded machine takes longer
 TRAIN = ["train", "--model", "mlp:hidden=64", "--data", "synthetic:samples=640,test=64,size=28,noise=0.1",
          "--batch", "8", "--steps", "40", "--quiet", "--json"]
-ENDLESS = ["train", "--model", "mlp", "--data", "synthetic", "--batch", "8", "--epochs", "100000"]
+ENDLESS = ["train", "--model", "mlp:hidden=16", "--data", "synthetic:samples=640,test=64", "--batch", "8",
+           "--epochs", "100000"]
 
 
 def skip(reason):
@@ -39,12 +41,15 @@ def clean_environment():
 
 
 def free_ports(count):
-    """Ports that nobody has at this moment."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Ports that nobody has, and that the system gives to nobody by itself: those begin at 32768."""
+    found = []
+    for port in random.sample(range(10000, 32000), 1000):
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise AssertionError("no port is free")
 
 
 def eventually(condition, seconds=PATIENCE):
@@ -111,7 +116,6 @@ class Running:
         self.words = [str(word) for word in words]
         self._paths = [os.path.join(folder, name + end) for end in (".out", ".err")]
         with open(self._paths[0], "wb") as out, open(self._paths[1], "wb") as err:
-            # Line by line, where the program is Python's.
             self.process = subprocess.Popen(self.words, cwd=folder, env=env or clean_environment(), stdout=out,
                                             stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
 

@@ -11,30 +11,37 @@ import harness as h
 def torchrun(python, *options):
     # PyTorch 1.13 under Python 3.11 takes its own default of these two for nothing and dies; what is said of a process
     # that there is not leaves those that are alone.
-    unbroken = ["--redirects=9:1", "--tee=9:1", "--log_dir=logs"]
-    return [python, "-m", "torch.distributed.run", "--no_python", *unbroken, *options]
+    unbroken = ["--redirects=9:1", "--tee=9:1"]
+    return [python, "-m", "torch.distributed.run", "--no_python", *unbroken, "--log_dir=logs", "--monitor_interval=0.2",
+            *options]
 
 
 def without_torch(python, folder):
-    if h.run([python, "-c", "import torch.distributed.run"], folder).code != 0:
-        h.skip(f"{python} has no torch.distributed.run; install python3-torch")
+    looks = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    if h.run([python, "-c", looks], folder).code != 0:
+        h.skip(f"{python} has no torch; install python3-torch")
 
 
 def standalone(python, tacit, folder, want):
-    result = h.run(torchrun(python, "--standalone", "--nproc_per_node=4", tacit, *h.TRAIN), folder)
+    """Ranks meet at the port after torchrun's, which it took at random: somebody may have that one."""
+    for _ in range(3):
+        result = h.run(torchrun(python, "--standalone", "--nproc_per_node=4", tacit, *h.TRAIN), folder)
+        if "is in use" not in result.err:
+            break
     h.show("torchrun --standalone, 4 processes: " + h.expect_world(result, "tcp", 4, want))
 
 
 def two_agents(python, tacit, folder, want):
-    """Two nodes of two ranks; what they share is the rendezvous of the first. Their ranks meet at the port after it."""
+    """Two nodes of two ranks; what they share is the rendezvous of the first. Ranks meet at TACIT_PORT."""
     key = os.path.join(folder, "key")
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
         file.write(os.urandom(32).hex() + "\n")
-    port = h.free_ports(1)[0]
+    port, meeting = h.free_ports(2)
+    env = h.clean_environment() | {"TACIT_PORT": str(meeting)}
     words = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_id=two agents",
              f"--rdzv_endpoint=127.0.0.1:{port}", "--master_addr=127.0.0.1", tacit, *h.TRAIN, "--key-file", key]
-    with h.Running(torchrun(python, *words), folder, name="one") as one, \
-            h.Running(torchrun(python, *words), folder, name="two") as two:
+    with h.Running(torchrun(python, *words), folder, env, "one") as one, \
+            h.Running(torchrun(python, *words), folder, env, "two") as two:
         first, second = one.wait().expect(0), two.wait().expect(0)
     first.out += second.out  # rank 0 is with whichever agent came first
     h.show("two agents of torchrun, 2 processes each: " + h.expect_world(first, "tcp+tls", 4, want))
@@ -49,9 +56,9 @@ def restart(python, tacit, folder, want):
 *) exec {tacit} {' '.join(h.TRAIN)};;
 esac
 """)
-    words = torchrun(python, "--standalone", "--nproc_per_node=3", "--max_restarts=1", "--monitor_interval=0.2", "sh",
-                     rank)
-    with h.Running(words, folder) as job:
+    words = torchrun(python, "--standalone", "--nproc_per_node=3", "--max_restarts=1", "sh", rank)
+    env = h.clean_environment() | {"TACIT_PORT": str(h.free_ports(1)[0])}
+    with h.Running(words, folder, env) as job:
         job.says("epoch 1.00")
         os.kill(int(h.read(os.path.join(folder, "pid.2"))), signal.SIGKILL)
         result = job.wait()
