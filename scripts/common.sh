@@ -9,7 +9,9 @@ build_packages=(g++ cmake ninja-build ccache libtorch-dev libboost-dev libssl-de
                 libspdlog-dev nlohmann-json3-dev zlib1g-dev libopenmpi-dev openmpi-bin libsimgrid-dev libtoml11-dev
                 dataset-fashion-mnist)
 test_packages=(libgtest-dev libbenchmark-dev libgloo-dev clang libclang-rt-14-dev clang-tidy iproute2
-               openssh-client openssh-server python3-torch python3-yaml slurm-wlm munge libmpich-dev mpich)
+               openssh-client python3-torch python3-yaml libmpich-dev mpich)
+# Tests start these servers themselves, on loopback and for their own time only.
+server_packages=(openssh-server slurm-wlm munge)
 
 # install PACKAGE...: with apt, and only those that are not there.
 install() {
@@ -33,6 +35,16 @@ install() {
   fi
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# install_servers: where systemd runs, it would start them for everybody; then only when asked to.
+install_servers() {
+  if [ -d /run/systemd/system ] && [ "${TACIT_INSTALL_SERVERS:-0}" != 1 ]; then
+    echo "Tests with ${server_packages[*]} are skipped where these are missing. Installing them starts their servers on" \
+         "this machine; TACIT_INSTALL_SERVERS=1 does it."
+    return
+  fi
+  install "${server_packages[@]}"
 }
 
 # build PRESET[:TARGET] [CMAKE OPTIONS...]: configures where needed and builds, all or one target.
