@@ -11,7 +11,7 @@
 #include "cli/comparison_table.h"
 #include "cli/terminal.h"
 #include "runlog/reader.h"
-#include "runlog/whole_file.h"
+#include "core/whole_file.h"
 #include "tacit/core/error.h"
 
 namespace tacit::cli {
