@@ -116,8 +116,10 @@ void settle_checkpoint_options(CLI::App& app, TrainSettings& s) {
 
 void clear_checkpoints(const TrainSettings& s) {
   const CheckpointOptions& o = s.train.checkpoint;
-  if (o.folder.empty() || !o.resume.empty()) return;
+  if (o.folder.empty()) return;
   const CheckpointStore store(o.folder);
+  store.make();
+  if (!o.resume.empty()) return;
   const std::vector<std::int64_t> steps = store.steps();
   if (steps.empty()) return;
   if (s.overwrite) return store.keep(0);

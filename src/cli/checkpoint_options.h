@@ -16,7 +16,8 @@ void add_checkpoint_options(CLI::App& app, TrainSettings& settings);
 // for options that make no sense together.
 void settle_checkpoint_options(CLI::App& app, TrainSettings& settings);
 
-// Where the folder of --checkpoint has those of another run: throws InvalidConfig, or with --overwrite removes them.
+// Makes the folder of --checkpoint. Where it has those of another run: throws InvalidConfig, or with --overwrite removes
+// them.
 void clear_checkpoints(const TrainSettings& settings);
 
 }  // namespace tacit::cli

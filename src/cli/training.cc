@@ -42,8 +42,8 @@ namespace {
 // that it is the one that reports. Not once the run is asked to end: all ranks end then, one before the other.
 class Observer final : public TrainObserver {
  public:
-  Observer(Progress& progress, Account& account, bool& reports)
-      : progress_(progress), account_(account), reports_(reports) {}
+  Observer(Progress& progress, Account& account, bool& reports, bool silent)
+      : progress_(progress), account_(account), reports_(reports), silent_(silent) {}
   void on_steps(const StepsDone& event) override {
     progress_.on_steps(event);
     account_.write(event);
@@ -61,7 +61,7 @@ class Observer final : public TrainObserver {
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
   void on_resume(const RunResumed& event) override {
     account_.write(event);
-    spdlog::info("goes on after step {} from {}", event.step, event.from);
+    if (!silent_) spdlog::info("goes on after step {} from {}", event.step, event.from);
     if (!event.dropped.empty()) spdlog::warn("{}: {}", event.from, event.dropped);
   }
 
@@ -75,6 +75,7 @@ class Observer final : public TrainObserver {
   Progress& progress_;
   Account& account_;
   bool& reports_;  // whether this process does; written by its trainer
+  const bool silent_;
 };
 
 // What a process needs before its ranks can train.
@@ -147,12 +148,14 @@ class Run {
     const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
-    Observer observer(progress, account_, reports_);
+    Observer observer(progress, account_, reports_, silent);
     const Summary summary = run_ranks(observer, body);
     write_account(summary);  // first: who reads what is printed may be gone
     progress.close();
     if (reports_ && settings_.json) print_or_drop(stdout, "{}", to_json_text(summary));
-    if (reports_ && !settings_.json) print_table(summary, settings_.train.target);
+    // What was refused before the first step has no figures.
+    const bool began = summary.steps > 0 || !error_ || !is<InvalidConfig>(error_);
+    if (reports_ && !settings_.json && began) print_table(summary, settings_.train.target);
     if (reports_ && !settings_.json && !settings_.quiet && !summary.advice.empty())
       print_or_drop(stdout, "\n{}\n", summary.advice);
     if (error_) std::rethrow_exception(error_);

@@ -74,6 +74,7 @@ std::int64_t RunCheckpoints::resume(RankReport& report, LossCount& losses) {
       load(state, report, losses);
     }
     report.steps = first;
+    parts_.me.control().barrier();  // all could
     tell(first);
   }
   begin_writing(first);

@@ -109,6 +109,7 @@ class RankTrainer {
     settle();
     me_.pause();
     checkpoints_.save(steps_done, report_, losses_);
+    me_.control().barrier();  // nobody leaves a pause before all have come
     me_.resume();
   }
 
