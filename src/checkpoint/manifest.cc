@@ -74,11 +74,14 @@ Manifest read_manifest(const fs::path& file) {
   } catch (const Json::exception&) {  // these two: not what to_json_text writes
   } catch (const std::logic_error&) {
   }
-  throw InvalidConfig(file.string() + " is not the manifest of a checkpoint, or is damaged; resume from another");
+  throw InvalidConfig(file.string() +
+                      " is not the manifest of a checkpoint, or is damaged; resume from another");
 }
 
 std::vector<std::string> differences(const CheckpointSettings& then, const CheckpointSettings& now) {
-  const auto shown = [](const std::string& value) { return value.empty() ? std::string("not given") : value; };
+  const auto shown = [](const std::string& value) {
+    return value.empty() ? std::string("not given") : value;
+  };
   std::vector<std::string> all;
   for (const auto& [name, value] : now) {
     const auto same = [&name = name](const auto& each) { return each.first == name; };

@@ -76,7 +76,8 @@ void write_safetensors(const fs::path& file, std::span<const SavedTensor> tensor
 
 SafetensorsFile::SafetensorsFile(fs::path file) : file_(std::move(file)) {
   if (const std::error_code error = reading_error(file_))
-    throw InvalidConfig(unreadable(file_, error) + "; give a model that was saved, such as model.safetensors");
+    throw InvalidConfig(unreadable(file_, error) +
+                        "; give a model that was saved, such as model.safetensors");
   try {
     read_header();
   } catch (const Json::exception&) {

@@ -55,7 +55,7 @@ StateHeader read_header(const fs::path& file, std::ifstream& in) {
   if (packed.bytes != size - sizeof packed)
     refuse(file, "has " + std::to_string(size) + " bytes and not " +
                      std::to_string(packed.bytes + sizeof packed) + ": it is cut short or damaged");
-  return {packed.job, packed.step, static_cast<int>(packed.rank), static_cast<int>(packed.ranks),
+  return {packed.job,   packed.step, static_cast<int>(packed.rank), static_cast<int>(packed.ranks),
           packed.bytes, packed.crc};
 }
 

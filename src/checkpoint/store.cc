@@ -146,13 +146,14 @@ void check_file(const fs::path& checkpoint, const Manifest& manifest, const std:
     throw InvalidConfig(file.string() + " " + why + "; resume from another checkpoint");
   };
   const Manifest::File* wanted = manifest.find(name);
-  if (wanted == nullptr) refuse("is not in the manifest: the checkpoint is of other ranks, or of another disk");
+  if (wanted == nullptr)
+    refuse("is not in the manifest: the checkpoint is of other ranks, or of another disk");
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(file, error);
   if (error) refuse("is missing");
   if (bytes != wanted->bytes)
-    refuse("has " + std::to_string(bytes) + " bytes where the manifest says " + std::to_string(wanted->bytes) +
-           ": it is cut short or damaged");
+    refuse("has " + std::to_string(bytes) + " bytes where the manifest says " +
+           std::to_string(wanted->bytes) + ": it is cut short or damaged");
 }
 
 }  // namespace tacit

@@ -58,7 +58,8 @@ void parse_every(const std::string& text, CheckpointOptions& o) {
       return;
     }
   throw InvalidConfig(fmt::format(
-      "--checkpoint-every {} is neither steps nor a time; give a number of steps, such as 1000, or 10min", text));
+      "--checkpoint-every {} is neither steps nor a time; give a number of steps, such as 1000, or 10min",
+      text));
 }
 
 void give(CLI::App& app, const std::string& name, const std::string& value) {
@@ -87,11 +88,13 @@ void adopt(CLI::App& app, TrainSettings& s) {
 void add_checkpoint_options(CLI::App& app, TrainSettings& s) {
   CheckpointOptions& o = s.train.checkpoint;
   app.add_option("--checkpoint", o.folder, "Folder for checkpoints, from which --resume goes on");
-  app.add_option("--checkpoint-every", s.checkpoint_every, "Steps between checkpoints, or a time, such as 10min");
+  app.add_option("--checkpoint-every", s.checkpoint_every,
+                 "Steps between checkpoints, or a time, such as 10min");
   app.add_option("--keep", o.keep, "Checkpoints that are kept, the newest");
-  app.add_option("--resume", o.resume,
-                 "Go on from the newest checkpoint in this folder, or from the one that it is; auto: from that of "
-                 "--checkpoint where there is one");
+  app.add_option(
+      "--resume", o.resume,
+      "Go on from the newest checkpoint in this folder, or from the one that it is; auto: from that of "
+      "--checkpoint where there is one");
   app.add_option("--init", s.init, "Begin with the weights of this model.safetensors");
 }
 
@@ -104,7 +107,8 @@ void settle_checkpoint_options(CLI::App& app, TrainSettings& s) {
     throw InvalidConfig(fmt::format("--keep {} keeps no checkpoint; give 1 to {}", o.keep, kMostKept));
   if (!o.folder.empty()) parse_every(s.checkpoint_every, o);
   if (o.resume == kAuto) {
-    if (o.folder.empty()) throw InvalidConfig("--resume auto without --checkpoint: give the folder for checkpoints");
+    if (o.folder.empty())
+      throw InvalidConfig("--resume auto without --checkpoint: give the folder for checkpoints");
     o.resume = CheckpointStore(o.folder).steps().empty() ? "" : o.folder;
   }
   if (!o.resume.empty() && !s.init.empty())

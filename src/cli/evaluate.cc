@@ -43,9 +43,9 @@ DescribedModel described(const Settings& s, const fs::path& file, const Dataset&
   if (!s.spec.empty()) return {s.spec, {data.shape, data.classes}};
   const DescribedModel model = described_in(file, SafetensorsFile(file).metadata());
   if (model.context.input != data.shape || model.context.classes != data.classes)
-    throw InvalidConfig(fmt::format("{} is of a model for {}, and {} has {}; give --data that it was trained for",
-                                    file.string(), text(model.context.input, model.context.classes), s.data,
-                                    text(data.shape, data.classes)));
+    throw InvalidConfig(fmt::format(
+        "{} is of a model for {}, and {} has {}; give --data that it was trained for", file.string(),
+        text(model.context.input, model.context.classes), s.data, text(data.shape, data.classes)));
   return model;
 }
 
@@ -69,7 +69,8 @@ int run(const Settings& s) {
   builtin_datasets().find(s.data);
   const DataPair data = load_dataset(s.data);
   const DescribedModel about = described(s, file, data.test);
-  const ModelRegistry models = all_models(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  const ModelRegistry models =
+      all_models(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   const auto model = make_model(models, about.spec, about.context);
   load_model(file, *model);
   const Score result = score(*model, data.test);
@@ -77,14 +78,18 @@ int run(const Settings& s) {
   const double loss = result.loss / samples;
   const double accuracy = static_cast<double>(result.correct) / samples;
   if (s.json) {
-    nlohmann::ordered_json json{{"model", about.spec},          {"file", file.string()}, {"data", s.data},
-                                {"samples", result.samples}, {"test_loss", loss}};
+    nlohmann::ordered_json json{{"model", about.spec},
+                                {"file", file.string()},
+                                {"data", s.data},
+                                {"samples", result.samples},
+                                {"test_loss", loss}};
     json["accuracy"] = model->classifies() ? nlohmann::ordered_json(accuracy) : nullptr;
     print_or_drop(stdout, "{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return 0;
   }
-  print_or_drop(stdout, "model           {} of {}\ndata            {}, {} test samples\ntest loss       {:.4f}\n", about.spec,
-                file.string(), s.data, result.samples, loss);
+  print_or_drop(stdout,
+                "model           {} of {}\ndata            {}, {} test samples\ntest loss       {:.4f}\n",
+                about.spec, file.string(), s.data, result.samples, loss);
   if (model->classifies()) print_or_drop(stdout, "test accuracy   {:.2f} %\n", 100 * accuracy);
   return 0;
 }
@@ -92,10 +97,12 @@ int run(const Settings& s) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Action& action) {
-  auto* evaluate = app.add_subcommand("evaluate", "Say how good a model is that `tacit train --out` has saved");
+  auto* evaluate =
+      app.add_subcommand("evaluate", "Say how good a model is that `tacit train --out` has saved");
   evaluate->footer("Example:\n  tacit evaluate out/demo/model.safetensors --data fashion-mnist");
   auto s = std::make_shared<Settings>();
-  evaluate->add_option("model", s->model, "model.safetensors, or the folder of a run or checkpoint that has one")
+  evaluate
+      ->add_option("model", s->model, "model.safetensors, or the folder of a run or checkpoint that has one")
       ->required();
   evaluate->add_option("--data", s->data, "Data set, whose test samples count")->required();
   evaluate->add_option("--model", s->spec, "Network, for files that do not say which one they are of");

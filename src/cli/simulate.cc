@@ -75,7 +75,8 @@ Cluster check(const SimulateSettings& s) {
     throw InvalidConfig("--parameters is for --cost-only; a model that is trained has the parameters it has");
   if (const CheckpointOptions& o = s.training.train.checkpoint;
       s.cost_only && !(o.folder + o.resume + s.training.init).empty())
-    throw InvalidConfig("--cost-only has no weights to save or to begin with; leave --checkpoint, --resume and --init out");
+    throw InvalidConfig(
+        "--cost-only has no weights to save or to begin with; leave --checkpoint, --resume and --init out");
   if (s.cost_only && s.training.train.steps == 0)
     throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
   if (s.cost_only && !s.training.train.compress.empty())

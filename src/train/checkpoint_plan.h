@@ -27,9 +27,9 @@ class CheckpointPlan {
   Clock& clock_;
   const std::int64_t every_;
   const Seconds period_;
-  Seconds last_;             // save
-  std::int64_t last_step_;   // at that time
-  std::int64_t next_look_;   // by the clock
+  Seconds last_;            // save
+  std::int64_t last_step_;  // at that time
+  std::int64_t next_look_;  // by the clock
 };
 
 }  // namespace tacit

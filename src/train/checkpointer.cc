@@ -54,7 +54,8 @@ Checkpointer::Checkpointer(Process& me, Given given)
   for (const auto& [rank, said] : all)
     if (said == Said::kFailed)
       throw InvalidConfig("rank " + std::to_string(rank) + " cannot write checkpoints to " +
-                          store_.folder().string() + "; give --checkpoint a folder that every rank may write to");
+                          store_.folder().string() +
+                          "; give --checkpoint a folder that every rank may write to");
   if (!names_) return;
   store_.drop_drafts();
   if (const auto steps = store_.steps(); !steps.empty()) newest_ = steps.front();

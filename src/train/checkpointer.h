@@ -56,7 +56,7 @@ class Checkpointer {
     StateWriter state;
     std::unique_ptr<const ModelCopy> model;
     std::uint32_t model_crc = 0;
-    std::string error;             // why it could not be written
+    std::string error;              // why it could not be written
     std::atomic<bool> done{false};  // what is above is the trainer's again
   };
   enum class Phase { kWriting, kNaming };
@@ -72,13 +72,13 @@ class Checkpointer {
   Process& me_;
   const Given given_;
   const CheckpointStore store_;
-  bool names_ = false;  // of the ranks that share this disk, this one gives names
+  bool names_ = false;            // of the ranks that share this disk, this one gives names
   std::unique_ptr<Draft> draft_;  // under way
   std::unique_ptr<Task> task_;    // that writes it
   Phase phase_ = Phase::kWriting;
   Said said_ = Said::kNotYet;
-  std::int64_t looks_ = 0;      // since write()
-  std::int64_t next_ask_ = 0;   // of them
+  std::int64_t looks_ = 0;              // since write()
+  std::int64_t next_ask_ = 0;           // of them
   std::optional<std::int64_t> newest_;  // whole
 };
 

@@ -70,7 +70,8 @@ FoundCheckpoint common_checkpoint(Process& me, const fs::path& folder) {
     if (steps[0] == kNone) refuse_empty(folder, "on rank " + std::to_string(rank) + " ");
   const Steps& mine = all.front().what;
   const auto common = std::find_if(mine.begin(), mine.end(), [&](std::int64_t step) {
-    return step != kNone && std::all_of(all.begin(), all.end(), [&](const auto& o) { return has(o.what, step); });
+    return step != kNone &&
+           std::all_of(all.begin(), all.end(), [&](const auto& o) { return has(o.what, step); });
   });
   if (common == mine.end())
     throw InvalidConfig("--resume " + folder.string() +
@@ -80,8 +81,8 @@ FoundCheckpoint common_checkpoint(Process& me, const fs::path& folder) {
   for (const auto& [rank, job] : jobs)
     if (job != jobs.front().what)
       throw InvalidConfig("--resume " + folder.string() + ": rank " + std::to_string(rank) +
-                          " has the checkpoint of another run than rank " + std::to_string(jobs.front().rank) +
-                          "; copy that of one run to every machine");
+                          " has the checkpoint of another run than rank " +
+                          std::to_string(jobs.front().rank) + "; copy that of one run to every machine");
   return found;
 }
 

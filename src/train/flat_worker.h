@@ -61,7 +61,7 @@ class FlatWorker final : public ReplicaWorker {
   const Parts parts_;
   const std::optional<SgdSettings> asked_;  // of the optimiser
   std::int64_t origin_ = 0;
-  Batch batch_;                             // that gradient() is of
+  Batch batch_;  // that gradient() is of
   double loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 

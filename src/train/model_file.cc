@@ -24,7 +24,8 @@ std::vector<FloatView> places(Model& model) {
 
 }  // namespace
 
-ModelCopy::ModelCopy(Model& model, Metadata about) : ModelCopy(model.shapes(), places(model), std::move(about)) {}
+ModelCopy::ModelCopy(Model& model, Metadata about)
+    : ModelCopy(model.shapes(), places(model), std::move(about)) {}
 
 ModelCopy::ModelCopy(std::vector<TensorShape> shapes, const std::vector<FloatView>& values, Metadata about)
     : shapes_(std::move(shapes)), about_(std::move(about)) {
@@ -61,9 +62,10 @@ DescribedModel described_in(const std::filesystem::path& file, const Metadata& a
   value(kInput) >> in.channels >> in.height >> in.width;
   value(kClasses) >> model.context.classes;
   if (model.spec.empty() || in.channels < 1 || in.height < 1 || in.width < 1 || model.context.classes < 1)
-    throw InvalidConfig(file.string() +
-                        " does not say what model it is of: `tacit train --out` did not write it; say --model, such as "
-                        "--model cnn");
+    throw InvalidConfig(
+        file.string() +
+        " does not say what model it is of: `tacit train --out` did not write it; say --model, such as "
+        "--model cnn");
   return model;
 }
 

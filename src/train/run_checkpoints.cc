@@ -98,9 +98,10 @@ void RunCheckpoints::tell(std::int64_t first) const {
   if (parts_.me.rank() != 0) return;
   std::string dropped;
   if (!same_ranks())
-    dropped = "it is of " + count(found_->manifest.ranks) + " and this run has " + count(parts_.me.size()) +
-              ": the run goes on from the mean model, and what the optimiser and the strategy kept on each rank "
-              "is dropped";
+    dropped =
+        "it is of " + count(found_->manifest.ranks) + " and this run has " + count(parts_.me.size()) +
+        ": the run goes on from the mean model, and what the optimiser and the strategy kept on each rank "
+        "is dropped";
   parts_.job.observer.on_resume({version(), first, parts_.me.size(), found_->path.string(), dropped});
 }
 
@@ -109,8 +110,9 @@ void RunCheckpoints::begin_writing(std::int64_t first) {
   if (o.folder.empty()) return;
   const std::uint64_t job = found_ ? found_->manifest.job : draw_job(parts_.me);
   writer_ = std::make_unique<Checkpointer>(
-      parts_.me, Checkpointer::Given{o.folder, o.keep, job, o.settings,
-                                     [this](const std::string& what) { parts_.job.observer.on_warning(what); }});
+      parts_.me, Checkpointer::Given{o.folder, o.keep, job, o.settings, [this](const std::string& what) {
+                                       parts_.job.observer.on_warning(what);
+                                     }});
   plan_.emplace(parts_.me, o, first);
 }
 

@@ -98,7 +98,8 @@ class RankTrainer {
     report_.rank = me_.rank();
     for (const Evaluated& each : report_.evaluations) plan_.record(each.step, each.accuracy);
     before_ = report_;
-    if (first > 0) before_.sent -= me_.comm().ledger().training();  // by Strategy::start, which that run did too
+    if (first > 0)
+      before_.sent -= me_.comm().ledger().training();  // by Strategy::start, which that run did too
     return first;
   }
 

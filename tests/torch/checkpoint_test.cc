@@ -51,7 +51,7 @@ std::vector<std::vector<float>> run(const LoopCase& c) {
     const auto optimizer = c.make(net->parameters());
     Replicated sync(me, *net, *optimizer, c.strategy, {.compress = c.compress});
     int step = c.load.empty() ? 0 : static_cast<int>(sync.load(c.load.string()));
-    if (!c.load.empty()) EXPECT_EQ(step, kSaved);
+    EXPECT_EQ(step, c.load.empty() ? 0 : kSaved);
     for (; step < kSteps; ++step) {
       if (!c.save.empty() && step == kSaved) sync.save(c.save.string());
       optimizer->zero_grad();
@@ -68,11 +68,14 @@ std::vector<std::vector<float>> run(const LoopCase& c) {
 }
 
 TEST(ReplicatedCheckpoint, ALoopThatGoesOnEndsWithTheSameBits) {
-  const MakeOptimizer adam = [](const auto& p) { return std::make_unique<optim::Adam>(p, optim::AdamOptions(0.01)); };
+  const MakeOptimizer adam = [](const auto& p) {
+    return std::make_unique<optim::Adam>(p, optim::AdamOptions(0.01));
+  };
   const MakeOptimizer sgd = LoopCase{}.make;
   for (const LoopCase& plain :
        {LoopCase{"ssgd", "", sgd}, LoopCase{"ssgd", "", adam}, LoopCase{"ssgd", "topk:ratio=0.2,ef", sgd},
-        LoopCase{"local:period=3", "", adam}, LoopCase{"ssd:delay=2", "", sgd}, LoopCase{"dc_s3gd", "", sgd}}) {
+        LoopCase{"local:period=3", "", adam}, LoopCase{"ssd:delay=2", "", sgd},
+        LoopCase{"dc_s3gd", "", sgd}}) {
     SCOPED_TRACE(plain.strategy + " " + plain.compress);
     const TempDir folder;
     const auto whole = run(plain);

@@ -27,8 +27,9 @@ struct CheckpointOptions {
   std::string folder;      // empty: it is not
   std::int64_t every = 0;  // steps; 0: by minutes
   double minutes = 0;
-  int keep = 2;        // the newest of them
-  std::string resume;  // a checkpoint, or a folder of them, whose newest it goes on from; empty: it begins anew
+  int keep = 2;  // the newest of them
+  std::string
+      resume;  // a checkpoint, or a folder of them, whose newest it goes on from; empty: it begins anew
   // What the run was told, as its user knows it, beside what ranks are: each difference from a checkpoint is refused.
   std::vector<std::pair<std::string, std::string>> settings{};
 };

@@ -67,8 +67,8 @@ std::int64_t Checkpoints::load(const std::string& folder) {
   const FoundCheckpoint found = common_checkpoint(parts_.process, folder);
   const Manifest& then = found.manifest;
   if (then.ranks != parts_.process.size())
-    throw InvalidConfig(found.path.string() + " is of " + std::to_string(then.ranks) + " ranks and this run has " +
-                        std::to_string(parts_.process.size()) +
+    throw InvalidConfig(found.path.string() + " is of " + std::to_string(then.ranks) +
+                        " ranks and this run has " + std::to_string(parts_.process.size()) +
                         "; to go on from its mean model, call tacit::torch::load_model(module, \"" +
                         found.path.string() + "\") before Replicated is made, in place of load()");
   for (const std::string& other : differences(then.settings, settings()))

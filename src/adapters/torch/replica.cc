@@ -324,7 +324,8 @@ void Replica::save(const std::string& folder, int keep) {
   require_training("save()");
   require_no_batches("save()");
   if (options_.uneven)
-    throw InvalidConfig("save() with Options::uneven: a rank that has joined would not save; call it where all train");
+    throw InvalidConfig(
+        "save() with Options::uneven: a rank that has joined would not save; call it where all train");
   look("save()");
   checkpoints_.save(folder, keep);
 }

@@ -85,7 +85,7 @@ class Replica {
   std::int64_t steps_ = 0;  // of its own, not those as a shadow
   const std::uint64_t bytes_before_;
   const Seconds start_;
-  std::optional<Seconds> end_;          // of training
+  std::optional<Seconds> end_;  // of training
   Checkpoints checkpoints_;
   std::unique_ptr<Strategy> strategy_;  // last: it ends before what it uses
 };

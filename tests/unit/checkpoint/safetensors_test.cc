@@ -71,7 +71,11 @@ TEST_F(Safetensors, OtherNamesShapesAndTypesAreNamed) {
   write();
   const SafetensorsFile file(file_);
   std::vector<float> six(6);
-  expect_refusal([&] { file.read({"height", {2, 3}}, FloatView(six)); }, {"model.safetensors", "'height'", "2 x 3"});
+  expect_refusal(
+      [&] {
+        file.read({"height", {2, 3}}, FloatView(six));
+      },
+      {"model.safetensors", "'height'", "2 x 3"});
   expect_refusal([&] { file.read({"weight", {3, 2}}, FloatView(six)); }, {"'weight'", "2 x 3", "3 x 2"});
   expect_refusal([&] { file.read({"steps", {}}, FloatView(six)); }, {"'steps'", "I64", "F32"});
 }

@@ -58,7 +58,8 @@ class Store : public ::testing::Test {
   void write(std::int64_t step) const {
     const fs::path draft = store_.draft(kJob, step);
     for (int rank = 0; rank < 2; ++rank)
-      write_state(draft / state_file_name(rank), {.job = kJob, .step = step, .rank = rank, .ranks = 2}, kState);
+      write_state(draft / state_file_name(rank), {.job = kJob, .step = step, .rank = rank, .ranks = 2},
+                  kState);
   }
   static constexpr std::uint64_t kJob = 0xABCD'0000'0000'0001;
   TempDir folder_;
@@ -78,10 +79,13 @@ TEST_F(Store, ACheckpointIsThereOnceItIsWhole) {
   EXPECT_EQ(read.ranks, 2);
   EXPECT_EQ(read.settings, manifest(100).settings);
   ASSERT_EQ(read.files.size(), 2U);
-  for (const Manifest::File& each : read.files) EXPECT_NO_THROW(check_file(store_.place(100), read, each.name));
-  expect_refusal([&] { check_file(store_.place(100), read, "rank-2.state"); }, {"rank-2.state", "not in the manifest"});
+  for (const Manifest::File& each : read.files)
+    EXPECT_NO_THROW(check_file(store_.place(100), read, each.name));
+  expect_refusal([&] { check_file(store_.place(100), read, "rank-2.state"); },
+                 {"rank-2.state", "not in the manifest"});
   put(store_.place(100) / "rank-1.state", "x");
-  expect_refusal([&] { check_file(store_.place(100), read, "rank-1.state"); }, {"rank-1.state has 1 bytes", "52"});
+  expect_refusal([&] { check_file(store_.place(100), read, "rank-1.state"); },
+                 {"rank-1.state has 1 bytes", "52"});
 }
 
 TEST_F(Store, TheNewestAreKeptAndWhatDiedGoes) {

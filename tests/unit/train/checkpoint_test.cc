@@ -69,8 +69,9 @@ TEST(Checkpoints, AResumedRunEndsWithTheBitsOfOneThatWasNotStopped) {
   for (const StrategyWorld& kind : strategy_worlds()) {
     if (!kind.built()) continue;
     for (const auto& [strategy, compress] :
-         {How{"ssgd"}, How{"ssgd:servers=2"}, How{"ssgd", "topk:ratio=0.1,ef"}, How{"local:period=4"}, How{"ssd:delay=3"},
-          How{"compskip"}, How{"dc_s3gd"}, How{"slowmo:period=4"}, How{"diloco:period=4"}, How{"dpsgd"}, How{"sgp"}}) {
+         {How{"ssgd"}, How{"ssgd:servers=2"}, How{"ssgd", "topk:ratio=0.1,ef"}, How{"local:period=4"},
+          How{"ssd:delay=3"}, How{"compskip"}, How{"dc_s3gd"}, How{"slowmo:period=4"}, How{"diloco:period=4"},
+          How{"dpsgd"}, How{"sgp"}}) {
       SCOPED_TRACE(kind.name + " " + strategy + " " + compress);
       const TempDir folder;
       TrainCase plain = case_of(strategy);
@@ -83,7 +84,8 @@ TEST(Checkpoints, AResumedRunEndsWithTheBitsOfOneThatWasNotStopped) {
       const std::string whole = hash(plain);
       EXPECT_EQ(whole.size(), 16U);
       EXPECT_EQ(hash(saving(plain, folder.path())), whole);  // saving changes nothing
-      for (const std::int64_t step : {5, 15}) EXPECT_EQ(hash(resuming(plain, at(folder.path(), step))), whole) << step;
+      for (const std::int64_t step : {5, 15})
+        EXPECT_EQ(hash(resuming(plain, at(folder.path(), step))), whole) << step;
     }
   }
 }
@@ -213,7 +215,8 @@ TEST(Checkpoints, ARunGoesOnWithoutADiskAndSaysSo) {
     return train(undisturbed).summary.weights_hash;
   }());
   ASSERT_GE(saboteur.warnings.size(), 3U);
-  expect_parts(saboteur.warnings.back(), {"no checkpoint after step 28", "cannot", "the run goes on", "that after step"});
+  expect_parts(saboteur.warnings.back(),
+               {"no checkpoint after step 28", "cannot", "the run goes on", "that after step"});
 }
 
 }  // namespace
