@@ -54,14 +54,24 @@ void Account::refuse_used(const fs::path& out) {
 void Account::begin() {
   if (out_.empty()) return;
   const MutexLock lock(mutex_);
+  open(RunLogWriter::Begin::kAnew);
+}
+
+void Account::go_on() {
+  if (out_.empty()) return;
+  const MutexLock lock(mutex_);
+  open(RunLogWriter::Begin::kWhereItEnds);
+}
+
+void Account::open(RunLogWriter::Begin begin) {
   make_folder(out_);
-  log_ = std::make_unique<RunLogWriter>(log_file());
+  log_ = std::make_unique<RunLogWriter>(log_file(), begin);
   std::error_code error;
   fs::remove(summary_file(), error);
   if (error || fs::exists(summary_file()))
     throw InvalidConfig(fmt::format("cannot replace {} ({}); move it away or give another --out",
                                     summary_file().string(), error ? error.message() : "it is not a file"));
-  attempt([&] { log_->write(started_); });
+  if (log_->empty()) attempt([&] { log_->write(started_); });
 }
 
 void Account::take_over() {

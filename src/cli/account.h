@@ -29,6 +29,8 @@ class Account {
   // Makes the files of a run anew; an older summary goes, so that it never stands beside another run's log. Throws
   // InvalidConfig.
   void begin();
+  // For a run that goes on from a checkpoint: what its log has stays, where there is one.
+  void go_on();
   // Goes on with what a rank had begun that was lost since; where its disk is not this one's, with a log that has the
   // beginning of the run and no more. Does nothing where this rank writes already, or where another has ended it.
   void take_over();
@@ -52,6 +54,7 @@ class Account {
 
   std::filesystem::path log_file() const { return out_ / kLog; }
   std::filesystem::path summary_file() const { return out_ / kSummary; }
+  void open(RunLogWriter::Begin begin) TACIT_REQUIRES(mutex_);
   template <class Write>
   void attempt(const Write& write) TACIT_REQUIRES(mutex_) {
     try {

@@ -10,8 +10,8 @@
 
 #include "cli/comparison_table.h"
 #include "cli/terminal.h"
+#include "core/whole_file.h"
 #include "runlog/reader.h"
-#include "runlog/whole_file.h"
 #include "tacit/core/error.h"
 
 namespace tacit::cli {

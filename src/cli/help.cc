@@ -10,7 +10,7 @@
 #include "cli/complaints.h"
 #include "cli/completion.h"
 #include "cli/outline.h"
-#include "runlog/whole_file.h"
+#include "core/whole_file.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/hash.h"
 #include "tacit/core/error.h"
+#include "tacit/core/version.h"
 #include "tacit/train/dataset.h"
 
 namespace tacit::cli {
@@ -49,7 +50,7 @@ std::string options_of(const SimulateSettings& settings) {
 }  // namespace
 
 Identifier::Identifier()
-    : program_(TACIT_VERSION " " + hash_text(hash_file("/proc/self/exe", hash_bytes({})))) {}
+    : program_(version() + " " + hash_text(hash_file("/proc/self/exe", hash_bytes({})))) {}
 
 Identity Identifier::operator()(const SimulateSettings& s) {
   return {options_of(s), cluster(s.cluster), s.cost_only ? "" : data(s.training.data), program_};

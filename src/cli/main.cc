@@ -11,6 +11,7 @@
 #include "cli/complaints.h"
 #include "cli/print_or_drop.h"
 #include "core/exit_code.h"
+#include "tacit/core/version.h"
 
 namespace {
 
@@ -55,7 +56,7 @@ int tacit::cli::complain(const std::exception_ptr& error) {
 
 int main(int argc, char** argv) {
   CLI::App app("Tacit: distributed deep-learning training that says less and waits less", "tacit");
-  app.set_version_flag("-V,--version", "tacit " TACIT_VERSION);
+  app.set_version_flag("-V,--version", "tacit " + tacit::version());
   app.require_subcommand(1);
   app.footer(
       "Example:\n  tacit train --strategy ssgd --workers 4 --model cnn --data fashion-mnist --epochs 1");
@@ -64,6 +65,7 @@ int main(int argc, char** argv) {
   tacit::cli::add_train(app, action);
   tacit::cli::add_simulate(app, action);
   tacit::cli::add_compare(app, action);
+  tacit::cli::add_evaluate(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);
   tacit::cli::add_measure(app, action);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/completion.h"
+#include "tacit/core/version.h"
 
 namespace tacit::cli {
 namespace {
@@ -97,7 +98,7 @@ std::string command_text(const CommandOutline& c) {
 
 std::string man_page(const std::vector<CommandOutline>& commands) {
   const CommandOutline& program = commands.front();
-  std::string text = fmt::format(".TH TACIT 1 \"\" \"tacit {}\" \"User commands\"\n", TACIT_VERSION);
+  std::string text = fmt::format(".TH TACIT 1 \"\" \"tacit {}\" \"User commands\"\n", version());
   text += ".SH NAME\ntacit \\- distributed deep-learning training\n";
   text += ".SH SYNOPSIS\n.B tacit\n.I command\n[\\fIoptions\\fR]\n";
   text += ".SH DESCRIPTION\n" + roff(program.description) + ".\n" + footer_text(program.footer);

@@ -18,7 +18,7 @@
 #include "cli/print_or_drop.h"
 #include "cli/probe.h"
 #include "cli/world_options.h"
-#include "runlog/whole_file.h"
+#include "core/whole_file.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "train/optimizer.h"

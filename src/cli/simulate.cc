@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "cli/checkpoint_options.h"
 #include "cli/commands.h"
 #include "cli/log.h"
 #include "cli/modules/module.h"
@@ -72,6 +73,10 @@ Cluster check(const SimulateSettings& s) {
   check(s.training);
   if (!s.cost_only && s.parameters)
     throw InvalidConfig("--parameters is for --cost-only; a model that is trained has the parameters it has");
+  if (const CheckpointOptions& o = s.training.train.checkpoint;
+      s.cost_only && !(o.folder + o.resume + s.training.init).empty())
+    throw InvalidConfig(
+        "--cost-only has no weights to save or to begin with; leave --checkpoint, --resume and --init out");
   if (s.cost_only && s.training.train.steps == 0)
     throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
   if (s.cost_only && !s.training.train.compress.empty())
@@ -141,7 +146,13 @@ void add_simulate(CLI::App& app, Action& action) {
       "clusters/hpc-1024.toml --cost-only --model resnet50 --steps 100");
   auto s = std::make_shared<SimulateSettings>();
   add_simulation_options(*simulate, *s);
-  simulate->callback([=, &action] { action = [=] { return run(*s); }; });
+  add_checkpoint_options(*simulate, s->training);
+  simulate->callback([=, &action] {
+    action = [=] {
+      settle_checkpoint_options(*simulate, s->training);
+      return run(*s);
+    };
+  });
 }
 
 }  // namespace tacit::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/alike.h"
+#include "cli/checkpoint_options.h"
 #include "cli/commands.h"
 #include "cli/log.h"
 #include "cli/terminal.h"
@@ -54,8 +55,14 @@ void add_train(CLI::App& app, Action& action) {
       "--epochs 2 --out out/local8");
   auto s = std::make_shared<Settings>();
   add_training_options(*train, s->training);
+  add_checkpoint_options(*train, s->training);
   add_world_options(*train, s->world);
-  train->callback([=, &action] { action = [=] { return run(*s); }; });
+  train->callback([=, &action] {
+    action = [=] {
+      settle_checkpoint_options(*train, s->training);
+      return run(*s);
+    };
+  });
 }
 
 }  // namespace tacit::cli

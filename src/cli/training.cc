@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint/store.h"
 #include "cli/account.h"
+#include "cli/checkpoint_options.h"
 #include "cli/commands.h"
 #include "cli/prepare.h"
 #include "cli/print_or_drop.h"
@@ -21,12 +23,14 @@
 #include "core/thrown.h"
 #include "tacit/core/error.h"
 #include "tacit/core/space.h"
+#include "tacit/core/version.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/trainer.h"
 #include "train/advice.h"
 #include "train/cost.h"
 #include "train/divergence.h"
 #include "train/evaluation_plan.h"
+#include "train/model_file.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "world/signals.h"
@@ -38,8 +42,8 @@ namespace {
 // that it is the one that reports. Not once the run is asked to end: all ranks end then, one before the other.
 class Observer final : public TrainObserver {
  public:
-  Observer(Progress& progress, Account& account, bool& reports)
-      : progress_(progress), account_(account), reports_(reports) {}
+  Observer(Progress& progress, Account& account, bool& reports, bool silent)
+      : progress_(progress), account_(account), reports_(reports), silent_(silent) {}
   void on_steps(const StepsDone& event) override {
     progress_.on_steps(event);
     account_.write(event);
@@ -55,6 +59,11 @@ class Observer final : public TrainObserver {
     spdlog::warn("{}; the others go on", describe(event));
   }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
+  void on_resume(const RunResumed& event) override {
+    account_.write(event);
+    if (!silent_) spdlog::info("goes on after step {} from {}", event.step, event.from);
+    if (!event.dropped.empty()) spdlog::warn("{}: {}", event.from, event.dropped);
+  }
 
  private:
   void report() {
@@ -66,6 +75,7 @@ class Observer final : public TrainObserver {
   Progress& progress_;
   Account& account_;
   bool& reports_;  // whether this process does; written by its trainer
+  const bool silent_;
 };
 
 // What a process needs before its ranks can train.
@@ -73,14 +83,22 @@ struct Prepared {
   Prepared(const TrainSettings& s, const World& world, std::optional<DataPair> loaded)
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
-    if (!s.overwrite && world.rank() == 0) Account::refuse_used(s.out);
+    const bool resumes = !s.train.checkpoint.resume.empty();
+    if (!s.overwrite && !resumes && world.rank() == 0) Account::refuse_used(s.out);
+    if (world.rank() == 0) clear_checkpoints(s);
     check_compression(s.train, builtin_strategies(), world.size());
     data = loaded ? std::move(*loaded) : load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
-    const auto model = make_model(models, s.model, context);
+    const auto model = make(s);
     parameters = model->params().size();
     if (model->classifies()) guess = guess_of(data);
+  }
+
+  std::unique_ptr<Model> make(const TrainSettings& s) const {
+    auto model = make_model(models, s.model, context);
+    if (!s.init.empty()) load_model(s.init, *model);
+    return model;
   }
 
   ModelRegistry models;
@@ -121,7 +139,7 @@ class Run {
         guess_(guess),
         account_(settings.out, started_),
         reports_(world.rank() == 0) {
-    if (reports_) account_.begin();
+    if (reports_) settings.train.checkpoint.resume.empty() ? account_.begin() : account_.go_on();
   }
 
   int operator()(const RankBody& body) {
@@ -130,12 +148,14 @@ class Run {
     const auto time = world_.trace_hash().empty() ? Progress::Time::kReal : Progress::Time::kVirtual;
     Progress progress(Progress::style_for_stderr(silent), time, started_.steps,
                       settings_.train.batch * world_.size());
-    Observer observer(progress, account_, reports_);
+    Observer observer(progress, account_, reports_, silent);
     const Summary summary = run_ranks(observer, body);
     write_account(summary);  // first: who reads what is printed may be gone
     progress.close();
     if (reports_ && settings_.json) print_or_drop(stdout, "{}", to_json_text(summary));
-    if (reports_ && !settings_.json) print_table(summary, settings_.train.target);
+    // What was refused before the first step has no figures.
+    const bool began = summary.steps > 0 || !error_ || !is<InvalidConfig>(error_);
+    if (reports_ && !settings_.json && began) print_table(summary, settings_.train.target);
     if (reports_ && !settings_.json && !settings_.quiet && !summary.advice.empty())
       print_or_drop(stdout, "\n{}\n", summary.advice);
     if (error_) std::rethrow_exception(error_);
@@ -233,7 +253,7 @@ class Run {
 
 RunStarted started(const World& world, const TrainSettings& s) {
   RunStarted event;
-  event.version = TACIT_VERSION;
+  event.version = version();
   event.strategy = s.train.strategy;
   event.compress = s.train.compress;
   event.world = world.name();
@@ -272,15 +292,28 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
   event.steps = prepared->total;
   event.parameters = static_cast<std::int64_t>(prepared->parameters);
   const auto run = prepare<Run>(world, world, settings, event, prepared->guess);
-  return (*run)([&](Process& me, TrainObserver& observer, RankReport& report) {
+  const Metadata about = describe_model(settings.model, prepared->context);
+  std::exception_ptr unsaved;  // said at the end: what the run was like is worth more
+  const auto save = [&](Model& model) {
+    try {
+      ModelCopy(model, about).write(settings.out / kModelFile);
+    } catch (const Error&) {
+      unsaved = std::current_exception();
+    }
+  };
+  const int code = (*run)([&](Process& me, TrainObserver& observer, RankReport& report) {
     const TrainJob job{prepared->data,
                        builtin_strategies(),
-                       [&] { return make_model(prepared->models, settings.model, prepared->context); },
+                       [&] { return prepared->make(settings); },
                        settings.train,
                        observer,
-                       StopSignals::asked};
+                       StopSignals::asked,
+                       settings.out.empty() ? std::function<void(Model&)>{} : save,
+                       about};
     train_rank(me, job, report);
   });
+  if (unsaved) std::rethrow_exception(unsaved);
+  return code;
 }
 
 int cost_in(World& world, const TrainSettings& settings, std::size_t parameters) {
@@ -323,7 +356,7 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
                  "Test accuracy, between 0 and 1, whose time is wanted: evaluations are closer near it, and "
                  "no farther from "
                  "each other than --evaluate-every says (0: 20)");
-  app.add_option("--out", s.out, "Folder for run.jsonl and summary.json");
+  app.add_option("--out", s.out, "Folder for run.jsonl, summary.json and model.safetensors");
   app.add_flag("--overwrite", s.overwrite, "Replace what another run left in --out");
   app.add_flag("--json", s.json, "Print the summary as JSON, and no progress");
   app.add_flag("--quiet", s.quiet, "Show no progress");

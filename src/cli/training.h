@@ -17,6 +17,8 @@ struct TrainSettings {
   TrainOptions train;
   std::string model = "cnn";
   std::string data = "fashion-mnist";
+  std::string init;                        // a model's file; empty: weights are drawn
+  std::string checkpoint_every = "10min";  // as it was given
   std::filesystem::path out;
   bool overwrite = false;  // what another run left in it
   bool json = false;

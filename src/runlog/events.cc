@@ -6,6 +6,7 @@
 namespace tacit {
 
 std::string to_json_line(const RunStarted& event) { return dump(to_json(event)); }
+std::string to_json_line(const RunResumed& event) { return dump(to_json(event)); }
 std::string to_json_line(const StepsDone& event) { return dump(to_json(event)); }
 std::string to_json_line(const Evaluated& event) { return dump(to_json(event)); }
 std::string to_json_line(const RankTimes& event) { return dump(to_json(event)); }

@@ -36,6 +36,16 @@ void fields(E& e, const Visit& visit) {
 }
 
 template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, RunResumed>
+void fields(E& e, const Visit& visit) {
+  visit("version", e.version);
+  visit("step", e.step);
+  visit("workers", e.workers);
+  visit("from", e.from);
+  visit("dropped", e.dropped);
+}
+
+template <class E, class Visit>
 requires std::is_same_v<std::remove_const_t<E>, StepsDone>
 void fields(E& e, const Visit& visit) {
   visit("rank", e.rank);
@@ -119,6 +129,7 @@ void fields(E& e, const Visit& visit) {
 }
 
 inline const char* event_name(const RunStarted&) { return "run_started"; }
+inline const char* event_name(const RunResumed&) { return "run_resumed"; }
 inline const char* event_name(const StepsDone&) { return "steps_done"; }
 inline const char* event_name(const Evaluated&) { return "evaluated"; }
 inline const char* event_name(const RankTimes&) { return "rank_times"; }

@@ -10,9 +10,19 @@
 namespace tacit {
 namespace {
 
+// What the run that died did beyond its checkpoint is done again.
+void go_on(const RunResumed& resumed, RunRecord& record) {
+  const auto later = [&](const auto& event) { return event.step > resumed.step; };
+  std::erase_if(record.steps, later);
+  std::erase_if(record.evaluations, later);
+  record.times.clear();
+  record.ended.reset();
+}
+
 void take(const Json& json, RunRecord& record) {
   const auto name = json.at("event").get<std::string>();
   if (name == event_name(RunStarted{})) record.started = from_json<RunStarted>(json);
+  if (name == event_name(RunResumed{})) go_on(from_json<RunResumed>(json), record);
   if (name == event_name(StepsDone{})) record.steps.push_back(from_json<StepsDone>(json));
   if (name == event_name(Evaluated{})) record.evaluations.push_back(from_json<Evaluated>(json));
   if (name == event_name(RankTimes{})) record.times.push_back(from_json<RankTimes>(json));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runlog/writer.h"
 
-#include "runlog/plain_file.h"
-#include "runlog/whole_file.h"
+#include "core/plain_file.h"
+#include "core/whole_file.h"
 #include "tacit/core/error.h"
 
 namespace tacit {

@@ -7,15 +7,17 @@ namespace tacit {
 
 void FlatWorker::compute() {
   const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
-  gather(parts_.data, parts_.sampler.indices(t() / per_epoch, t() % per_epoch, rank()), batch_);
+  const std::int64_t step = t() + origin_;
+  gather(parts_.data, parts_.sampler.indices(step / per_epoch, step % per_epoch, rank()), batch_);
   loss_ = parts_.model.compute_gradient(batch_);
 }
 
 void FlatWorker::compute_again(std::optional<std::int64_t> piece) {
   const TimeAccount::Computation computing(parts_.times);
   const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
+  const std::int64_t step = t() + origin_;
   if (piece)
-    gather(parts_.data, parts_.sampler.piece(t() / per_epoch, t() % per_epoch, *piece, pieces()), batch_);
+    gather(parts_.data, parts_.sampler.piece(step / per_epoch, step % per_epoch, *piece, pieces()), batch_);
   loss_ = parts_.model.compute_gradient(batch_);
 }
 

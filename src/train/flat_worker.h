@@ -33,10 +33,15 @@ class FlatWorker final : public ReplicaWorker {
   // The gradient of step t() at params(), of this rank's mini-batch.
   void compute();
 
-  std::int64_t total() const override { return parts_.total; }
+  // A run that goes on from a model alone: the strategy begins anew, with its step 0, where so many of the run are done.
+  void set_origin(std::int64_t steps_done) { origin_ = steps_done; }
+  std::int64_t origin() const { return origin_; }
+  std::int64_t steps_of_run() const { return parts_.total; }
+
+  std::int64_t total() const override { return parts_.total - origin_; }
   using Worker::lr;
   float lr(std::int64_t t) const override {
-    return static_cast<float>(parts_.lr * parts_.schedule.factor(t, parts_.total));
+    return static_cast<float>(parts_.lr * parts_.schedule.factor(t + origin_, parts_.total));
   }
   FloatView params() override { return parts_.model.params(); }
   FloatView gradient() override { return parts_.model.gradient(); }
@@ -55,7 +60,8 @@ class FlatWorker final : public ReplicaWorker {
 
   const Parts parts_;
   const std::optional<SgdSettings> asked_;  // of the optimiser
-  Batch batch_;                             // that gradient() is of
+  std::int64_t origin_ = 0;
+  Batch batch_;  // that gradient() is of
   double loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -15,6 +15,7 @@
 #include "train/flat_worker.h"
 #include "train/link_times.h"
 #include "train/optimizer.h"
+#include "train/run_checkpoints.h"
 #include "train/schedule.h"
 #include "train/time_account.h"
 
@@ -41,7 +42,8 @@ class RankTrainer {
         total_(total_steps(job.options, job.data.train.size(), me.size())),
         worker_(me, job.options.seed,
                 {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_}),
-        plan_(job.options.evaluate_every, job.options.target) {
+        plan_(job.options.evaluate_every, job.options.target),
+        checkpoints_({me, job, worker_, *model_, *optimizer_, *strategy_}) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
     worker_.set_compress(job.options.compress);
@@ -51,18 +53,23 @@ class RankTrainer {
   void run() {
     if (!me_.virtual_time()) agree(me_.control(), settings());  // simulated ranks are in one process
     if (!job_.options.compress.empty()) weigh_compression();
+    checkpoints_.find();
     strategy_->start(worker_);
+    const std::int64_t first = resume();
     me_.control().barrier();  // the clock starts when all have the weights
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
-    for (std::int64_t t = 0; t < total_; ++t) {
+    for (std::int64_t t = first; t < total_; ++t) {
       if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
       step(t);
       const bool last = t + 1 == total_;
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
       if ((t + 1) % per_epoch == 0 || last || plan_.due(t + 1)) evaluate(t + 1);
+      if (!last) save(t + 1);
       notice_losses();
     }
+    checkpoints_.finish();
+    if (job_.on_model && reports()) job_.on_model(*model_);
     report_.finished = true;
   }
 
@@ -85,10 +92,32 @@ class RankTrainer {
             {"the number of test samples", std::to_string(job_.data.test.size())}};
   }
 
+  // What is done already, where the run goes on from a checkpoint; returns the number of steps.
+  std::int64_t resume() {
+    const std::int64_t first = checkpoints_.resume(report_, losses_);
+    report_.rank = me_.rank();
+    for (const Evaluated& each : report_.evaluations) plan_.record(each.step, each.accuracy);
+    before_ = report_;
+    if (first > 0)
+      before_.sent -= me_.comm().ledger().training();  // by Strategy::start, which that run did too
+    return first;
+  }
+
+  // Not part of what the run costs, but for the wait that a gradient would have hidden.
+  void save(std::int64_t steps_done) {
+    checkpoints_.look();
+    if (!checkpoints_.due(steps_done)) return;
+    settle();
+    me_.pause();
+    checkpoints_.save(steps_done, report_, losses_);
+    me_.control().barrier();  // nobody leaves a pause before all have come
+    me_.resume();
+  }
+
   void step(std::int64_t t) {
     const Seconds start = clock_.now();
     const bool by_pieces = worker_.pieces() > 0;  // whose gradients the strategy asks for
-    worker_.set_t(t);
+    worker_.set_t(t - worker_.origin());
     if (!by_pieces) worker_.compute();
     double loss = worker_.loss();
     if (!by_pieces) require_finite(loss, "loss", t);
@@ -96,8 +125,8 @@ class RankTrainer {
     exchange([&] { strategy_->step(worker_); });
     if (by_pieces) require_finite(loss = worker_.loss(), "loss", t);
     if (!report_.first_loss) report_.first_loss = loss;
-    loss_sum_ += loss;
-    ++unlogged_;
+    losses_.sum += loss;
+    ++losses_.steps;
     ++report_.steps;
     count_time(start + hidden);
     count_traffic();
@@ -139,8 +168,10 @@ class RankTrainer {
 
   void count_time(Seconds since) {
     report_.seconds += (clock_.now() - since).count();
-    report_.spent = times_.spent(Seconds(report_.seconds));
-    report_.spent->communicate -= counted_twice_;
+    report_.spent = times_.spent(Seconds(report_.seconds - before_.seconds));
+    const TimeSpent before = before_.spent.value_or(TimeSpent{});
+    report_.spent->compute += before.compute;
+    report_.spent->communicate += before.communicate - counted_twice_;
   }
   TimeSpent virtual_spent() const { return me_.virtual_time_spent().value_or(TimeSpent{}); }
 
@@ -174,13 +205,12 @@ class RankTrainer {
   }
 
   void log(std::int64_t t) {
-    report_.recent_loss = loss_sum_ / static_cast<double>(unlogged_);
+    report_.recent_loss = losses_.sum / static_cast<double>(losses_.steps);
     if (4 * (t + 1) > 3 * total_)
       report_.late_loss = std::min(*report_.recent_loss, report_.late_loss.value_or(*report_.recent_loss));
     job_.observer.on_steps(
         {me_.rank(), t + 1, *report_.recent_loss, static_cast<double>(worker_.lr()), report_.seconds});
-    loss_sum_ = 0;
-    unlogged_ = 0;
+    losses_ = {};
   }
 
   void finish() {
@@ -194,7 +224,10 @@ class RankTrainer {
     count_traffic();
   }
 
-  void count_traffic() { report_.sent = me_.comm().ledger().training(); }
+  void count_traffic() {
+    report_.sent = before_.sent;
+    report_.sent += me_.comm().ledger().training();
+  }
 
   // Every rank scores its share of the test set; the clock stands still meanwhile.
   void evaluate(std::int64_t steps_done) {
@@ -251,8 +284,9 @@ class RankTrainer {
   HeadStart head_start_;      // of the next gradient
   double counted_twice_ = 0;  // seconds, as communication and as computation
   Batch batch_;
-  double loss_sum_ = 0;
-  std::int64_t unlogged_ = 0;
+  LossCount losses_;
+  RunCheckpoints checkpoints_;
+  RankReport before_;  // of the run that this one goes on with
 };
 
 }  // namespace

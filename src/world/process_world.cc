@@ -5,6 +5,7 @@
 #include "collectives/endpoint_comm.h"
 #include "collectives/surviving_comm.h"
 #include "tacit/core/error.h"
+#include "tacit/core/version.h"
 #include "transport/departure.h"
 #include "world/backend.h"
 #include "world/rank_process.h"
@@ -77,7 +78,7 @@ MakeComm own_collectives(const WorldOptions& options, const std::string& world) 
 void agree_on_options(Fabric& fabric, const WorldOptions& options) {
   const auto text = [](bool yes) { return yes ? "true" : "false"; };
   const std::vector<Setting> own{
-      {"the version of Tacit", TACIT_VERSION},
+      {"the version of Tacit", version()},
       {"WorldOptions::survive", text(options.survive)},
       {"WorldOptions::native_collectives", text(options.native_collectives)},
       {"WorldOptions::all_reduce", std::to_string(static_cast<int>(options.all_reduce))}};

@@ -30,4 +30,9 @@ inline void expect_parts(const std::string& message, const std::vector<std::stri
     EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
 }
 
+template <class E = InvalidConfig, class Call>
+void expect_refusal(const Call& call, const std::vector<std::string>& parts) {
+  expect_parts(refusal<E>(call), parts);
+}
+
 }  // namespace tacit::test

@@ -18,7 +18,7 @@ inline void expect_near(const std::vector<float>& a, const std::vector<float>& b
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "parameter " << i;
 }
 
-class NoObserver final : public TrainObserver {
+class NoObserver : public TrainObserver {
  public:
   void on_steps(const StepsDone&) override {}
   void on_evaluation(const Evaluated&) override {}
@@ -36,6 +36,8 @@ struct TrainCase {
   std::string schedule = "constant";
   std::string compress = "";
   const ModelRegistry* models = nullptr;  // default: the built-in ones
+  CheckpointOptions checkpoint{};
+  TrainObserver* observer = nullptr;  // default: nobody looks
 };
 
 struct Trained {
@@ -62,6 +64,7 @@ class KeptModel final : public Model {
   KeptModel& operator=(const KeptModel&) = delete;
   std::span<const Slice> tensors() const override { return inner_->tensors(); }
   std::span<const std::size_t> rows() const override { return inner_->rows(); }
+  std::vector<TensorShape> shapes() override { return inner_->shapes(); }
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
   double compute_gradient(const Batch& batch) override {
@@ -87,7 +90,8 @@ inline Trained train_by(const std::function<void(const std::function<void(Proces
   out.params.resize(ranks);
   std::vector<double> first(ranks);
   std::vector<RankReport> reports(ranks);
-  NoObserver observer;
+  NoObserver nobody;
+  TrainObserver& observer = c.observer != nullptr ? *c.observer : nobody;
   TrainOptions options;
   options.strategy = c.strategy;
   options.compress = c.compress;
@@ -97,6 +101,7 @@ inline Trained train_by(const std::function<void(const std::function<void(Proces
   options.lr = c.lr;
   options.seed = c.seed;
   options.steps = c.steps;
+  options.checkpoint = c.checkpoint;
   const TrainJob shared{test_data(), strategies, nullptr, options, observer, [] { return false; }};
   run([&](Process& me) {
     const auto rank = static_cast<std::size_t>(me.rank());

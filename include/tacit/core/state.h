@@ -4,6 +4,7 @@
 // Layout  per entry: u32 length of the name, the name, u64 length of the data, the data; in the machine's byte order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,23 +19,35 @@ namespace tacit {
 class StateWriter {
  public:
   void write(std::string_view name, ConstBytes data) {
-    const auto name_size = static_cast<std::uint32_t>(name.size());
-    const std::uint64_t data_size = data.size();
-    append(std::as_bytes(std::span(&name_size, 1)));
-    append(std::as_bytes(std::span(name)));
-    append(std::as_bytes(std::span(&data_size, 1)));
+    write_header(name, data.size());
     append(data);
   }
   void write(std::string_view name, ConstFloatView x) {
-    std::vector<float> here(x.size());  // x may lie elsewhere
-    copy(x, here);
-    write(name, bytes_of(ConstFloatView(here)));
+    write_header(name, x.size_bytes());
+    const std::size_t at = out_.size();
+    out_.resize(at + x.size_bytes());
+    // Floats in a buffer of bytes need not lie where floats may, and x may lie elsewhere: by way of a small vector.
+    std::vector<float> here(std::min(x.size(), kAtOnce));
+    for (std::size_t done = 0; done < x.size(); done += kAtOnce) {
+      const ConstFloatView some = x.subspan(done, std::min(kAtOnce, x.size() - done));
+      copy(some, FloatView(here).first(some.size()));
+      copy(std::as_bytes(std::span<const float>(here).first(some.size())),
+           Bytes(out_).subspan(at + done * sizeof(float), some.size_bytes()));
+    }
   }
   void write(std::string_view name, std::uint64_t value) { write(name, std::as_bytes(std::span(&value, 1))); }
 
   ConstBytes bytes() const { return out_; }
 
  private:
+  static constexpr std::size_t kAtOnce = 1 << 16;  // floats
+
+  void write_header(std::string_view name, std::uint64_t data_size) {
+    const auto name_size = static_cast<std::uint32_t>(name.size());
+    append(std::as_bytes(std::span(&name_size, 1)));
+    append(std::as_bytes(std::span(name)));
+    append(std::as_bytes(std::span(&data_size, 1)));
+  }
   void append(ConstBytes data) {
     const std::size_t at = out_.size();
     out_.resize(at + data.size());
@@ -75,6 +88,8 @@ class StateReader {
     copy(data, bytes_of(FloatView(values)));
     return values;
   }
+  // The same as bytes, which live as long as those that this was made of.
+  ConstBytes bytes(std::string_view name) { return entry(name); }
   bool at_end() const { return left_.empty(); }
 
  private:

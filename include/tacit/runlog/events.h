@@ -27,6 +27,15 @@ struct RunStarted {
   std::int64_t parameters = 0;
 };
 
+// A run that goes on from a checkpoint. What the log has of later steps is of a run that died, and is done again.
+struct RunResumed {
+  std::string version;
+  std::int64_t step = 0;  // done by then
+  int workers = 1;
+  std::string from;     // the checkpoint
+  std::string dropped;  // what of it did not fit; empty: nothing
+};
+
 // One rank after some steps.
 struct StepsDone {
   int rank = 0;
@@ -96,6 +105,7 @@ struct Summary {
 };
 
 std::string to_json_line(const RunStarted& event);
+std::string to_json_line(const RunResumed& event);
 std::string to_json_line(const StepsDone& event);
 std::string to_json_line(const Evaluated& event);
 std::string to_json_line(const RankTimes& event);

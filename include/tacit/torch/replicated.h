@@ -117,6 +117,14 @@ class Replicated {
   // of it. The same on every rank. Collective.
   std::string advice();
 
+  // A checkpoint in this folder, step-N, after N steps: the model, and what each rank needs to go on, the optimiser's
+  // state too. Written while training goes on; whole a few steps later, or when finish() or the next save() returns. So
+  // many of the newest are kept. What cannot be written is warned of. Between two steps. Collective. docs/checkpoints.md
+  void save(const std::string& folder, int keep = 2);
+  // Goes on from the newest checkpoint in the folder, or from the one that it is; returns the steps that are done. Before
+  // the first step; the loop then goes on with that step's batch. Throws InvalidConfig. Collective.
+  std::int64_t load(const std::string& folder);
+
   // Ends every exchange; afterwards weights and float buffers are equal on every rank, which is checked. Collective.
   void finish();
 

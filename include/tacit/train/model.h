@@ -8,8 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tacit/core/registry.h"
+#include "tacit/core/tensor_shape.h"
 #include "tacit/core/views.h"
 #include "tacit/train/dataset.h"
 
@@ -37,6 +39,8 @@ class Model {
   virtual std::span<const Slice> tensors() const = 0;
   // The first dimension of each tensor, for compressors that see matrices; empty where nobody knows.
   virtual std::span<const std::size_t> rows() const { return {}; }
+  // As a file of the model names tensors(), and then buffers(); numbers in place of names where nobody gave any.
+  virtual std::vector<TensorShape> shapes();
   virtual FloatView params() = 0;
   virtual FloatView gradient() = 0;
   // State that is not trained, such as a batch norm's statistics. Averaged over ranks for evaluation.

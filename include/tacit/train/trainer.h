@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tacit/runlog/events.h"
 #include "tacit/strategy/registry.h"
@@ -18,6 +21,18 @@
 #include "tacit/world/world.h"
 
 namespace tacit {
+
+// Where a run is saved so that another can go on with it (docs/checkpoints.md).
+struct CheckpointOptions {
+  std::string folder;      // empty: it is not
+  std::int64_t every = 0;  // steps; 0: by minutes
+  double minutes = 0;
+  int keep = 2;  // the newest of them
+  std::string
+      resume;  // a checkpoint, or a folder of them, whose newest it goes on from; empty: it begins anew
+  // What the run was told, as its user knows it, beside what ranks are: each difference from a checkpoint is refused.
+  std::vector<std::pair<std::string, std::string>> settings{};
+};
 
 struct TrainOptions {
   std::string strategy = "ssgd";
@@ -32,6 +47,7 @@ struct TrainOptions {
   std::int64_t log_every = 10;
   std::int64_t evaluate_every = 0;  // beside the ends of epochs, where not 0
   std::optional<double> target{};   // test accuracy whose time is wanted: evaluations are closer near it
+  CheckpointOptions checkpoint{};
 };
 
 // Told what happens as it happens. Threads: called by all ranks, at any time.
@@ -42,6 +58,7 @@ class TrainObserver {
   virtual void on_evaluation(const Evaluated& event) = 0;  // these: by the lowest rank that lives, alone
   virtual void on_loss(const RankLost&) {}
   virtual void on_warning(const std::string&) {}
+  virtual void on_resume(const RunResumed&) {}  // by the lowest rank
 };
 
 // What all ranks share, read-only.
@@ -52,6 +69,10 @@ struct TrainJob {
   TrainOptions options;
   TrainObserver& observer;
   std::function<bool()> stop;  // asked before every step; true ends the run with Interrupted
+  // At the end, by the lowest rank that lives: the model as it was trained.
+  std::function<void(Model&)> on_model{};
+  // What files of the model say of it, beside its tensors.
+  std::map<std::string, std::string> about_model{};
 };
 
 // Refuses a compressor that the strategy or the optimiser makes senseless. Throws InvalidConfig.

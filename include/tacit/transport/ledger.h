@@ -22,6 +22,12 @@ struct Traffic {
     framing += other.framing;
     return *this;
   }
+  Traffic& operator-=(const Traffic& other) {
+    messages -= other.messages;
+    payload -= other.payload;
+    framing -= other.framing;
+    return *this;
+  }
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 

@@ -97,6 +97,26 @@ Tensor FlatModule::piece(const Tensor& flat, Slice where, at::IntArrayRef sizes)
       flat.data_ptr<float>() + where.offset, sizes, [flat](void*) {}, ::torch::kFloat32);
 }
 
+std::vector<TensorShape> FlatModule::shapes() const {
+  std::vector<TensorShape> all;
+  const auto add = [&](const Named& each) { all.push_back({each.name, each.tensor.sizes().vec()}); };
+  std::for_each(trained_.begin(), trained_.end(), add);
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (float_buffer_[i]) add(buffers_[i]);
+  for (const Named& each : frozen_)
+    if (is_float32(each.tensor)) add(each);
+  return all;
+}
+
+std::vector<FloatView> FlatModule::floats() {
+  std::vector<FloatView> all;
+  for (const Slice& each : slices_) all.push_back(part(params_view_, each));
+  for (const FloatView each : buffers()) all.push_back(each);
+  for (const Named& each : frozen_)
+    if (is_float32(each.tensor)) all.push_back(view_of(each.tensor));
+  return all;
+}
+
 std::string FlatModule::state_key(std::size_t tensor) const {
   return c10::guts::to_string(trained_[tensor].tensor.unsafeGetTensorImpl());
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tacit/core/tensor_shape.h"
 #include "tacit/core/views.h"
 
 namespace tacit::torch {
@@ -32,6 +33,10 @@ class FlatModule {
   std::span<const Slice> tensors() const { return slices_; }
   // The first dimension of each of them.
   std::span<const std::size_t> rows() const { return rows_; }
+  // All tensors of floats as files name them: trained parameters, float buffers, frozen parameters; and their values, in
+  // the same order.
+  std::vector<TensorShape> shapes() const;
+  std::vector<FloatView> floats();
   // As the module names it.
   const std::string& name(std::size_t tensor) const { return trained_[tensor].name; }
   // By which a LibTorch optimiser finds what it remembers of it.

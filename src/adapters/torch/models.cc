@@ -28,6 +28,7 @@ class TorchModel final : public Model {
 
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
   std::span<const std::size_t> rows() const override { return flat_.rows(); }
+  std::vector<TensorShape> shapes() override { return flat_.shapes(); }  // nothing is frozen
   FloatView params() override { return flat_.params(); }
   FloatView gradient() override { return flat_.gradient(); }
   std::span<const FloatView> buffers() override { return flat_.buffers(); }

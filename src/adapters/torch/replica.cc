@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "adapters/torch/check_optimizer.h"
-#include "adapters/torch/gather.h"
 #include "adapters/torch/settings_of.h"
+#include "collectives/gather.h"
 #include "core/hash.h"
 #include "tacit/core/error.h"
 #include "tacit/core/kernels.h"
@@ -58,6 +58,7 @@ Replica::Replica(Process& process, const Given& given)
       sample_(flat_.tensors()),
       bytes_before_(bytes_sent()),
       start_(now()),
+      checkpoints_({process, given.optimizer, flat_, worker_, strategy_, given.strategy, options_.compress}),
       strategy_(make_strategy(known_, given.strategy, process.size(), options_.compress)) {
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
@@ -187,6 +188,7 @@ void Replica::end_step() {
   state_ = State::kTraining;
   worker_.set_t(worker_.t() + 1);
   sample_.take(flat_.params(), worker_.t());
+  checkpoints_.look();
 }
 
 void Replica::step(Samples samples, std::optional<double> loss) {
@@ -260,7 +262,7 @@ void Replica::support_shadows(const RollCall& all, bool shadow) {
   stand_in(flat_.gradient(), all, shadow);
   if (info_.applies_last) return;
   // A mean of equal floats need not have their bits: equal weights stay as they are.
-  const auto hashes = gather(process_.control(), hash_of(flat_.params()));
+  const auto hashes = gather_values(process_.control(), hash_of(flat_.params()));
   const auto same = [&](const auto& said) { return said.what == hashes[0].what; };
   if (!std::all_of(hashes.begin(), hashes.end(), same)) stand_in(flat_.params(), all, shadow);
 }
@@ -309,7 +311,7 @@ std::string Replica::advice() {
   run.compress = options_.compress;
   run.workers = process_.size();
   run.world = process_.world();
-  for (const auto& [rank, its] : gather(process_.control(), account())) {
+  for (const auto& [rank, its] : gather_values(process_.control(), account())) {
     run.seconds = std::max(run.seconds, its.seconds);
     run.ranks.push_back({rank, its.computing, its.exchanging, its.waiting, its.bytes_sent});
   }
@@ -318,11 +320,32 @@ std::string Replica::advice() {
 
 std::uint64_t Replica::bytes_sent() const { return process_.comm().ledger().training().wire(); }
 
+void Replica::save(const std::string& folder, int keep) {
+  require_training("save()");
+  require_no_batches("save()");
+  if (options_.uneven)
+    throw InvalidConfig(
+        "save() with Options::uneven: a rank that has joined would not save; call it where all train");
+  look("save()");
+  checkpoints_.save(folder, keep);
+}
+
+std::int64_t Replica::load(const std::string& folder) {
+  require_training("load()");
+  if (worker_.t() > 0)
+    throw InvalidConfig("load() after " + std::to_string(worker_.t()) +
+                        " steps, which it would undo on this rank alone; call it before the first one");
+  const std::int64_t steps = checkpoints_.load(folder);
+  sample_.take(flat_.params(), steps);
+  return steps;
+}
+
 void Replica::finish() {
   require_training("finish()");
   require_no_batches("finish()");
   look("finish()");
   if (options_.uneven) join();
+  checkpoints_.finish();
   {
     const TimeAccount::Exchange exchanging(times_);
     strategy_->finish(worker_);
@@ -338,7 +361,7 @@ void Replica::compare_weights(const std::string& call) {
   std::uint64_t mine = flat_.hash();
   if (finished())  // until then each has the buffers of its own batches
     for (const FloatView buffer : flat_.buffers()) mine = hash_bytes(bytes_of(ConstFloatView(buffer)), mine);
-  const auto hashes = gather(process_.control(), mine);
+  const auto hashes = gather_values(process_.control(), mine);
   std::vector<int> others;
   for (const auto& said : hashes)
     if (said.what != hashes[0].what) others.push_back(said.rank);

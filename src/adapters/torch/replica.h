@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "adapters/torch/checkpoints.h"
 #include "adapters/torch/micro_batches.h"
 #include "adapters/torch/roll_call.h"
 #include "adapters/torch/torch_worker.h"
@@ -41,6 +42,8 @@ class Replica {
   Metric metric(double mine);
   Account account() const;
   std::string advice();
+  void save(const std::string& folder, int keep);
+  std::int64_t load(const std::string& folder);
   void finish();
   bool finished() const { return state_ == State::kFinished; }
 
@@ -82,7 +85,8 @@ class Replica {
   std::int64_t steps_ = 0;  // of its own, not those as a shadow
   const std::uint64_t bytes_before_;
   const Seconds start_;
-  std::optional<Seconds> end_;          // of training
+  std::optional<Seconds> end_;  // of training
+  Checkpoints checkpoints_;
   std::unique_ptr<Strategy> strategy_;  // last: it ends before what it uses
 };
 

@@ -106,6 +106,12 @@ Account Replicated::account() const {
 std::string Replicated::advice() {
   return impl_->run([](Replica& r) { return r.advice(); });
 }
+void Replicated::save(const std::string& folder, int keep) {
+  impl_->run([&](Replica& r) { r.save(folder, keep); });
+}
+std::int64_t Replicated::load(const std::string& folder) {
+  return impl_->run([&](Replica& r) { return r.load(folder); });
+}
 void Replicated::finish() {
   impl_->run([](Replica& r) { r.finish(); });
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tacit/core/kernels.h"
@@ -26,6 +27,11 @@ class Dense {
   Slice weights() const { return {offset_, inputs_ * outputs_}; }
   Slice bias() const { return {offset_ + inputs_ * outputs_, outputs_}; }
   std::size_t end() const { return offset_ + inputs_ * outputs_ + outputs_; }
+  // Of both, as LibTorch has them in a layer of that name.
+  std::vector<TensorShape> shapes(const std::string& name) const {
+    const auto rows = static_cast<std::int64_t>(outputs_);
+    return {{name + ".weight", {rows, static_cast<std::int64_t>(inputs_)}}, {name + ".bias", {rows}}};
+  }
 
   // Uniform in +-1/sqrt(inputs), LibTorch's choice.
   void init(std::span<float> params, Rng& rng) const {

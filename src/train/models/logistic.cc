@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Multinomial logistic regression: convex, so that tests can ask how close an algorithm comes.
 #include <array>
+#include <vector>
 
 #include "train/models/layers.h"
 #include "train/models/models.h"
@@ -16,6 +17,7 @@ class Logistic final : public SoftmaxModel {
 
   std::span<const Slice> tensors() const override { return tensors_; }
   std::span<const std::size_t> rows() const override { return rows_; }
+  std::vector<TensorShape> shapes() override { return layer_.shapes("linear"); }
 
  private:
   explicit Logistic(const Dense& layer)

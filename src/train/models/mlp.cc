@@ -2,6 +2,7 @@
 // A perceptron with one hidden layer of rectified units and hand-written gradients.
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "train/models/layers.h"
@@ -21,6 +22,11 @@ class Mlp final : public SoftmaxModel {
 
   std::span<const Slice> tensors() const override { return tensors_; }
   std::span<const std::size_t> rows() const override { return rows_; }
+  std::vector<TensorShape> shapes() override {
+    std::vector<TensorShape> all = first_.shapes("hidden");
+    for (TensorShape& each : second_.shapes("output")) all.push_back(std::move(each));
+    return all;
+  }
 
  private:
   Mlp(const Dense& first, std::size_t classes) : Mlp(first, Dense(first.end(), first.outputs(), classes)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runlog/plain_file.h"
+#include "core/plain_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "runlog/whole_file.h"
+#include "core/whole_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <system_error>
 
-#include "runlog/plain_file.h"
+#include "core/plain_file.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
-namespace {
 
 namespace fs = std::filesystem;
 
-// A rename is on the disk when its folder is. Some file systems cannot sync folders, which are then as safe as they get.
 void sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -22,16 +20,18 @@ void sync_folder(const fs::path& folder) {
   ::close(fd);
 }
 
-}  // namespace
-
 void write_whole_file(const fs::path& file, const std::string& text) {
+  write_whole_file(file, [&](PlainFile& out) { out.write(text); });
+}
+
+void write_whole_file(const fs::path& file, const std::function<void(PlainFile&)>& write) {
   const fs::path draft = file.string() + ".part";
   std::error_code ignored;
   fs::remove(draft, ignored);  // of a process that died; or a link, which goes and not what it leads to
   std::error_code error;
   try {
     PlainFile out(draft, PlainFile::How::kNew);
-    out.write(text);
+    write(out);
     out.sync();
     fs::rename(draft, file, error);
   } catch (const Error&) {

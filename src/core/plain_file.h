@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "tacit/core/views.h"
+
 namespace tacit {
 
 // A file that is written by this process: a regular one and no link to another place, which somebody may have put there
@@ -28,6 +30,7 @@ class PlainFile {
 
   // All of the text or, with an Error, nothing of it.
   void write(std::string_view text);
+  void write(ConstBytes data) { write({reinterpret_cast<const char*>(data.data()), data.size()}); }
   // Returns when everything is on the disk.
   void sync();
   bool empty() const { return size() == 0; }
