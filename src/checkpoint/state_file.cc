@@ -31,9 +31,9 @@ struct Packed {
 };
 static_assert(sizeof(Packed) == 48);
 
-std::uint32_t crc_of(ConstBytes data) {
+std::uint32_t crc_of(ConstBytes data, std::uint32_t before = 0) {
   return static_cast<std::uint32_t>(
-      ::crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
+      ::crc32_z(before, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
 }
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
@@ -63,17 +63,19 @@ StateHeader read_header(const fs::path& file, std::ifstream& in) {
 
 std::string state_file_name(int rank) { return "rank-" + std::to_string(rank) + ".state"; }
 
-void write_state(const fs::path& file, StateHeader header, ConstBytes state) {
+void write_state(const fs::path& file, StateHeader header, std::span<const ConstBytes> state) {
   Packed packed;
   packed.job = header.job;
   packed.step = header.step;
   packed.rank = static_cast<std::uint32_t>(header.rank);
   packed.ranks = static_cast<std::uint32_t>(header.ranks);
-  packed.bytes = state.size();
-  packed.crc = crc_of(state);
+  for (const ConstBytes each : state) {
+    packed.bytes += each.size();
+    packed.crc = crc_of(each, packed.crc);
+  }
   write_whole_file(file, [&](PlainFile& out) {
     out.write(std::as_bytes(std::span(&packed, 1)));
-    out.write(state);
+    for (const ConstBytes each : state) out.write(each);
   });
 }
 

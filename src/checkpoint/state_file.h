@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct StateHeader {
 
 std::string state_file_name(int rank);
 
-// On the disk when it returns. `header.bytes` and `header.crc` are worked out here. Throws Error.
-void write_state(const std::filesystem::path& file, StateHeader header, ConstBytes state);
+// On the disk when it returns. The state is pieces that follow each other; `header.bytes` and `header.crc` are worked out
+// here. Throws Error.
+void write_state(const std::filesystem::path& file, StateHeader header, std::span<const ConstBytes> state);
 
 // Throw InvalidConfig that names the file and says what is wrong with it: it is missing, cut short, damaged or not a
 // state at all.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,11 @@ class ModelCopy {
 
  private:
   std::vector<TensorShape> shapes_;
-  std::vector<std::vector<float>> values_;
+  struct Values {
+    std::unique_ptr<float[]> at;
+    std::size_t size = 0;
+  };
+  std::vector<Values> values_;
   Metadata about_;
 };
 

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tacit/core/error.h"
@@ -16,31 +19,43 @@
 
 namespace tacit {
 
+// Memory  each vector is copied once, into memory of its own: nothing is moved as the state grows.
 class StateWriter {
  public:
   void write(std::string_view name, ConstBytes data) {
     write_header(name, data.size());
-    append(data);
+    copy(data, room_for(data.size()));
   }
   void write(std::string_view name, ConstFloatView x) {
     write_header(name, x.size_bytes());
-    const std::size_t at = out_.size();
-    out_.resize(at + x.size_bytes());
-    // Floats in a buffer of bytes need not lie where floats may, and x may lie elsewhere: by way of a small vector.
-    std::vector<float> here(std::min(x.size(), kAtOnce));
-    for (std::size_t done = 0; done < x.size(); done += kAtOnce) {
-      const ConstFloatView some = x.subspan(done, std::min(kAtOnce, x.size() - done));
-      copy(some, FloatView(here).first(some.size()));
-      copy(std::as_bytes(std::span<const float>(here).first(some.size())),
-           Bytes(out_).subspan(at + done * sizeof(float), some.size_bytes()));
-    }
+    // A piece begins where floats may lie.
+    const Bytes room = add_piece(x.size_bytes());
+    if (!x.empty()) copy(x, FloatView(std::span(reinterpret_cast<float*>(room.data()), x.size())));
   }
   void write(std::string_view name, std::uint64_t value) { write(name, std::as_bytes(std::span(&value, 1))); }
 
-  ConstBytes bytes() const { return out_; }
+  // The state, as bytes that follow each other.
+  std::vector<ConstBytes> pieces() const {
+    std::vector<ConstBytes> all;
+    for (const Piece& each : pieces_) all.emplace_back(each.data.get(), each.used);
+    return all;
+  }
+  // The same as one; they hold until the next write().
+  ConstBytes bytes() {
+    std::size_t size = 0;
+    for (const Piece& each : pieces_) size += each.used;
+    const std::vector<Piece> some = std::exchange(pieces_, {});
+    for (const Piece& each : some) copy(ConstBytes(each.data.get(), each.used), room_for(each.used, size));
+    return pieces_.empty() ? ConstBytes() : ConstBytes(pieces_.back().data.get(), size);
+  }
 
  private:
-  static constexpr std::size_t kAtOnce = 1 << 16;  // floats
+  struct Piece {
+    std::unique_ptr<std::byte[]> data;  // not filled before it is written to
+    std::size_t size = 0;
+    std::size_t used = 0;
+  };
+  static constexpr std::size_t kSmall = 4096;  // bytes that share a piece
 
   void write_header(std::string_view name, std::uint64_t data_size) {
     const auto name_size = static_cast<std::uint32_t>(name.size());
@@ -48,12 +63,24 @@ class StateWriter {
     append(std::as_bytes(std::span(name)));
     append(std::as_bytes(std::span(&data_size, 1)));
   }
-  void append(ConstBytes data) {
-    const std::size_t at = out_.size();
-    out_.resize(at + data.size());
-    copy(data, Bytes(out_).subspan(at));
+  void append(ConstBytes data) { copy(data, room_for(data.size())); }
+  // In the last piece, or in a new one of so many bytes.
+  Bytes room_for(std::size_t size, std::size_t piece = kSmall) {
+    if (pieces_.empty() || pieces_.back().size - pieces_.back().used < size) {
+      (void)add_piece(std::max(size, piece));
+      pieces_.back().used = 0;
+    }
+    Piece& last = pieces_.back();
+    const Bytes room(last.data.get() + last.used, size);
+    last.used += size;
+    return room;
   }
-  std::vector<std::byte> out_;
+  // Full.
+  Bytes add_piece(std::size_t size) {
+    pieces_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size, size});
+    return {pieces_.back().data.get(), size};
+  }
+  std::vector<Piece> pieces_;
 };
 
 // Lifetime  the bytes must outlive it.

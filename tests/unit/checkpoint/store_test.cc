@@ -14,11 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::byte> kState{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{250}};
+const std::vector<ConstBytes> kPieces{ConstBytes(kState).first(1), {}, ConstBytes(kState).subspan(1)};
 
 TEST(StateFile, IsReadAsItWasWritten) {
   const TempDir folder;
   const fs::path file = folder.path() / state_file_name(3);
-  write_state(file, {.job = 77, .step = 1200, .rank = 3, .ranks = 8}, kState);
+  write_state(file, {.job = 77, .step = 1200, .rank = 3, .ranks = 8}, kPieces);
   const StateHeader header = read_state_header(file);
   EXPECT_EQ(header.job, 77U);
   EXPECT_EQ(header.step, 1200);
@@ -31,7 +32,7 @@ TEST(StateFile, IsReadAsItWasWritten) {
 TEST(StateFile, ThatIsCutShortOrChangedAnywhereIsRefused) {
   const TempDir folder;
   const fs::path file = folder.path() / "rank-0.state";
-  write_state(file, {.job = 77, .step = 5, .rank = 0, .ranks = 1}, kState);
+  write_state(file, {.job = 77, .step = 5, .rank = 0, .ranks = 1}, kPieces);
   const std::string whole = bytes_in(file);
   for (std::size_t at = 0; at < whole.size(); ++at) {
     put(file, whole.substr(0, at));
@@ -59,7 +60,7 @@ class Store : public ::testing::Test {
     const fs::path draft = store_.draft(kJob, step);
     for (int rank = 0; rank < 2; ++rank)
       write_state(draft / state_file_name(rank), {.job = kJob, .step = step, .rank = rank, .ranks = 2},
-                  kState);
+                  kPieces);
   }
   static constexpr std::uint64_t kJob = 0xABCD'0000'0000'0001;
   TempDir folder_;
