@@ -32,6 +32,7 @@ struct Packed {
 static_assert(sizeof(Packed) == 48);
 
 std::uint32_t crc_of(ConstBytes data, std::uint32_t before = 0) {
+  if (data.empty()) return before;  // zlib begins anew where there is no address
   return static_cast<std::uint32_t>(
       ::crc32_z(before, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
 }

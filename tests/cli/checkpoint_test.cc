@@ -43,6 +43,15 @@ TEST_F(CheckpointCli, TheModelIsLeftEvaluatedAndBegunWith) {
       {"hidden.weight", "8 x 64", "9 x 64"});
 }
 
+TEST_F(CheckpointCli, AModelThatCannotBeWrittenIsAFailureAndTheRunIsAccountedFor) {
+  const Result r = run("sh -c \"ulimit -f 4; exec '" TACIT_PROGRAM "' train --steps 5 --quiet --out o" + kQuick + "\"");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("model.safetensors"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("File too large"), std::string::npos) << r.err;
+  EXPECT_EQ(nlohmann::json::parse(slurp(path("o/summary.json"))).at("status"), "finished");
+  EXPECT_FALSE(fs::exists(path("o/model.safetensors")));
+}
+
 TEST_F(CheckpointCli, ARunGoesOnWithItsOwnOptionsAndInItsOwnLog) {
   const std::string whole = hash("train --workers 3 --epochs 3 --strategy local:period=3 --lr 0.05" + kQuick);
   EXPECT_EQ(

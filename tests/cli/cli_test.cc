@@ -242,11 +242,11 @@ TEST_F(Cli, ARunWhoseOutputNobodyReadsLeavesItsAccount) {
 }
 
 TEST_F(Cli, AFullDiskIsWarnedOfOnceAndTheRunGoesOn) {
-  // The log is of 300 lines, and files of this process may have 2048 bytes: enough for the summary.
+  // The log is of 300 lines, and files of this process may have 2048 bytes: enough for the summary and the model.
   const std::string command =
       "cd '" + path(".").string() +
       "' && { (ulimit -f 4; exec '" TACIT_PROGRAM
-      "' train --workers 3 --data synthetic:samples=320,test=64,size=8 --model mlp:hidden=8 --steps 100 "
+      "' train --workers 3 --data synthetic:samples=320,test=64,size=8 --model mlp:hidden=2 --steps 100 "
       "--log-every 1 --quiet --out o 2>&1); echo $? >code; } | cat >out";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string out = slurp(path("out"));

@@ -42,6 +42,7 @@ class StateWriter {
   }
   // The same as one; they hold until the next write().
   ConstBytes bytes() {
+    if (pieces_.size() == 1) return pieces()[0];
     std::size_t size = 0;
     for (const Piece& each : pieces_) size += each.used;
     const std::vector<Piece> some = std::exchange(pieces_, {});
@@ -51,7 +52,7 @@ class StateWriter {
 
  private:
   struct Piece {
-    std::unique_ptr<std::byte[]> data;  // not filled before it is written to
+    std::unique_ptr<std::byte[]> data;  // zeros, where what was written has no content
     std::size_t size = 0;
     std::size_t used = 0;
   };
@@ -77,7 +78,7 @@ class StateWriter {
   }
   // Full.
   Bytes add_piece(std::size_t size) {
-    pieces_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size, size});
+    pieces_.push_back({std::make_unique<std::byte[]>(size), size, size});
     return {pieces_.back().data.get(), size};
   }
   std::vector<Piece> pieces_;
