@@ -298,8 +298,8 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
     try {
       ModelCopy(model, about).write(settings.out / kModelFile);
     } catch (const Error& error) {
-      unsaved = std::make_exception_ptr(
-          Error(std::string(error.what()) + "; the run is done and accounted for, and its model is not saved"));
+      unsaved = std::make_exception_ptr(Error(
+          std::string(error.what()) + "; the run is done and accounted for, and its model is not saved"));
     }
   };
   const int code = (*run)([&](Process& me, TrainObserver& observer, RankReport& report) {

@@ -44,7 +44,8 @@ TEST_F(CheckpointCli, TheModelIsLeftEvaluatedAndBegunWith) {
 }
 
 TEST_F(CheckpointCli, AModelThatCannotBeWrittenIsAFailureAndTheRunIsAccountedFor) {
-  const Result r = run("sh -c \"ulimit -f 4; exec '" TACIT_PROGRAM "' train --steps 5 --quiet --out o" + kQuick + "\"");
+  const Result r =
+      run("sh -c \"ulimit -f 4; exec '" TACIT_PROGRAM "' train --steps 5 --quiet --out o" + kQuick + "\"");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("model.safetensors"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("File too large"), std::string::npos) << r.err;
