@@ -31,7 +31,7 @@ class FlatWorker final : public ReplicaWorker {
       : ReplicaWorker(process, seed), parts_(parts), asked_(parts.optimizer.sgd()) {}
 
   // The gradient of step t() at params(), of this rank's mini-batch.
-  void compute();
+  void compute(const Model::Ready& ready = [](Slice) {});
 
   std::int64_t total() const override { return parts_.total; }
   using Worker::lr;
