@@ -25,6 +25,7 @@ std::vector<Setting> alike(const TrainSettings& s) {
           {"--data", data_alike(s.data)},
           {"--epochs", by_steps ? "" : fmt::to_string(t.epochs)},
           {"--steps", by_steps ? fmt::to_string(t.steps) : ""},
+          {"--bucket", t.bucket},
           {"--batch", fmt::to_string(t.batch)},
           {"--lr", fmt::format("{}", t.lr)},
           {"--schedule", t.schedule},

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/contestant.h"
 #include "cli/terminal.h"
+#include "core/byte_size.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "world/signals.h"
@@ -52,40 +52,10 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
-struct Unit {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-constexpr Unit kUnits[] = {{"", 1},
-                           {"B", 1},
-                           {"kB", 1'000},
-                           {"MB", 1'000'000},
-                           {"GB", 1'000'000'000},
-                           {"KiB", 1ULL << 10},
-                           {"MiB", 1ULL << 20},
-                           {"GiB", 1ULL << 30}};
-constexpr std::uint64_t kLargest = 4ULL << 30;
-
-std::size_t parse_size(const std::string& text) {
-  std::uint64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error == std::errc{} && number > 0) {
-    const std::string_view name(end, static_cast<std::size_t>(last - end));
-    for (const Unit& unit : kUnits) {
-      if (unit.name != name) continue;
-      if (number <= kLargest / unit.bytes) return number * unit.bytes;
-      throw InvalidConfig(fmt::format("--sizes: '{}' is more than 4GiB; give less", text));
-    }
-  }
-  throw InvalidConfig(fmt::format(
-      "--sizes: '{}' is no size; write 4096, 4KiB, 1MiB or 1GiB, or kB, MB and GB for powers of ten", text));
-}
-
 std::vector<std::size_t> parse_sizes(const Settings& s) {
   std::vector<std::size_t> sizes;
   for (const std::string& text : split(s.sizes)) {
-    sizes.push_back(parse_size(text));
+    sizes.push_back(parse_byte_size("--sizes", text));
     if (s.what == "allreduce" && sizes.back() % sizeof(float) != 0)
       throw InvalidConfig(
           fmt::format("--sizes: {} bytes are no whole number of floats; give a multiple of 4", text));

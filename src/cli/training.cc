@@ -32,6 +32,7 @@
 #include "train/evaluation_plan.h"
 #include "train/model_file.h"
 #include "train/optimizer.h"
+#include "train/readiness.h"
 #include "train/schedule.h"
 #include "world/signals.h"
 
@@ -272,6 +273,7 @@ void check(const TrainSettings& s) {
         "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
+  bucket_floats("--bucket", s.train.bucket, 1);
   make_optimizer(s.train.optimizer);
   make_schedule(s.train.schedule);
 }
@@ -338,6 +340,10 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
   app.add_option("--strategy", s.train.strategy, "How workers keep together");
   app.add_option("--compress", s.train.compress,
                  "Compressor of what workers exchange, such as topk:ratio=0.01,ef or onebit,ef");
+  app.add_option(
+      "--bucket", s.train.bucket,
+      "What of a gradient is exchanged while the rest is computed, by strategies that can: a size such "
+      "as 256KiB, auto, or whole, which exchanges it when all is computed");
   app.add_option("--model", s.model, "Network to train");
   app.add_option("--data", s.data, "Data set");
   auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");

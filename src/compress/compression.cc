@@ -42,18 +42,21 @@ Compression read_compression(const CompressorInfo& info, OptionReader& options, 
   read_memory(c, options);
   c.min_values = static_cast<std::size_t>(
       options.integer("min", 256, 0, 1LL << 40, {"tensors with fewer values travel as they are"}));
-  const std::string scopes[] = {"tensor", "model"};
+  const std::string scopes[] = {"tensor", "bucket", "model"};
   // One threshold for all layers finds what matters most; scales are a layer's own.
   const bool selects = c.maker.traits.sparse && c.maker.compressor;
-  c.whole_model = options.choice("per", selects ? "model" : "tensor", scopes,
-                                 {"what is compressed as one vector"}) == "model";
+  const std::string per =
+      options.choice("per", selects ? "model" : "tensor", scopes, {"what is compressed as one vector"});
+  c.whole_model = per != "tensor";
+  c.by_bucket = per == "bucket";
   const std::string routes[] = {"auto", "gather", "scatter"};
   const std::string via = options.choice("via", "auto", routes, {"how contributions become a mean"});
   c.route = via == "gather" ? Route::kGather : via == "scatter" ? Route::kScatter : Route::kAuto;
   if (c.maker.sketch && options.given("via"))
     throw InvalidConfig(c.name + ": via= has no meaning, because its sums travel; leave it out");
   if (c.maker.sketch && c.whole_model && c.name == "powersgd")
-    throw InvalidConfig("powersgd: per=model has no meaning, because it works on matrices; leave it out");
+    throw InvalidConfig("powersgd: per=" + per +
+                        " has no meaning, because it works on matrices; leave it out");
   return c;
 }
 

@@ -3,26 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "means/all_pending.h"
 #include "means/make_mean.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
 namespace {
-
-// Several exchanges as one.
-class AllPending final : public Pending {
- public:
-  explicit AllPending(std::vector<std::unique_ptr<Pending>> all) : all_(std::move(all)) {}
-  void wait() override {
-    for (const auto& each : all_) each->wait();
-  }
-  bool done() override {
-    return std::all_of(all_.begin(), all_.end(), [](const auto& each) { return each->done(); });
-  }
-
- private:
-  const std::vector<std::unique_ptr<Pending>> all_;
-};
 
 // What is left of n values between some parts of them. Throws Bug where two of them overlap or one ends behind.
 std::vector<Slice> rest_of(std::size_t n, std::vector<Slice> parts) {
@@ -55,6 +41,7 @@ class PlainMean final : public Mean {
     return all.size() == 1 ? std::move(all[0]) : std::make_unique<AllPending>(std::move(all));
   }
   void begin(Worker& w, Slice part, FloatView x) override {
+    if (w.size() == 1) return;  // mean() has nothing to do either
     begun_.push_back(w.comm().start([piece = tacit::part(x, part)](Collectives& comm) { comm.mean(piece); }));
     parts_.push_back(part);
   }

@@ -33,6 +33,8 @@ class Ssgd final : public Strategy {
     mean_ = w.make_mean({.sends = Sends::kGradients, .servers = servers_});
   }
 
+  void ready(Worker& w, Slice part) override { mean_->begin(w, part, w.gradient()); }
+
   void step(Worker& w) override {
     mean_->mean(w, w.gradient());
     w.apply(w.gradient());
@@ -63,7 +65,8 @@ StrategyInfo ssgd_info() {
             return std::make_unique<Ssgd>(static_cast<int>(servers));
           },
           .sends = Sends::kGradients,
-          .applies_last = true};
+          .applies_last = true,
+          .overlaps = true};
 }
 
 }  // namespace tacit

@@ -131,6 +131,7 @@ class Braked final : public Strategy {
           "such as sgd:momentum=0.9, with a compressor that has ef also ef,momentum=0, or leave "
           "braking out");
   }
+  void ready(Worker& w, Slice part) override { inner_->ready(braked(w), part); }
   void step(Worker& w) override { inner_->step(braked(w)); }
   void settle(Worker& w) override { inner_->settle(braked(w)); }
   void model(Worker& w, FloatView out) override { inner_->model(braked(w), out); }

@@ -9,6 +9,8 @@ int Strategy::pieces(int /*ranks*/) const { return 0; }
 
 void Strategy::start(Worker& w) { w.comm().broadcast(bytes_of(w.params()), 0); }
 
+void Strategy::ready(Worker&, Slice /*part*/) {}
+
 void Strategy::settle(Worker&) {}
 
 void Strategy::model(Worker& w, FloatView out) { copy(w.params(), out); }

@@ -7,6 +7,7 @@
 #include "tacit/core/error.h"
 #include "tacit/train/replica_worker.h"
 #include "train/optimizer.h"
+#include "train/readiness.h"
 #include "train/time_account.h"
 
 namespace tacit {
@@ -79,6 +80,11 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   worker.set_pieces(strategy->pieces(me.size()));
+  const bool overlaps = job.strategies.find(job.options.strategy).overlaps;
+  const std::size_t all = worker.params().size();
+  Readiness readiness(worker.tensors(), overlaps ? bucket_floats("--bucket", job.options.bucket, all) : all,
+                      [&](Slice bucket) { strategy->ready(worker, bucket); });
+  if (readiness.overlaps()) worker.set_buckets(readiness.buckets());
   strategy->start(worker);
   me.control().barrier();  // the clock starts when all have the weights
   const auto account = [&](Seconds start) {
@@ -90,7 +96,8 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
     if (job.stop()) throw Interrupted("rank " + std::to_string(me.rank()) + ": the run was interrupted");
     const Seconds start = clock.now();
     worker.set_t(t);
-    if (!worker.pieces()) me.spend_compute(t);
+    readiness.begin();
+    if (!worker.pieces()) spend_compute(me, t, readiness);
     {
       const TimeAccount::Exchange exchange(times);
       strategy->step(worker);

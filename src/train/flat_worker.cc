@@ -5,11 +5,11 @@
 
 namespace tacit {
 
-void FlatWorker::compute() {
+void FlatWorker::compute(const Model::Ready& ready) {
   const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
   const std::int64_t step = t() + origin_;
   gather(parts_.data, parts_.sampler.indices(step / per_epoch, step % per_epoch, rank()), batch_);
-  loss_ = parts_.model.compute_gradient(batch_);
+  loss_ = parts_.model.compute_gradient(batch_, ready);
 }
 
 void FlatWorker::compute_again(std::optional<std::int64_t> piece) {

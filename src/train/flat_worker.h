@@ -31,7 +31,7 @@ class FlatWorker final : public ReplicaWorker {
       : ReplicaWorker(process, seed), parts_(parts), asked_(parts.optimizer.sgd()) {}
 
   // The gradient of step t() at params(), of this rank's mini-batch.
-  void compute();
+  void compute(const Model::Ready& ready = [](Slice) {});
 
   // A run that goes on from a model alone: the strategy begins anew, with its step 0, where so many of the run are done.
   void set_origin(std::int64_t steps_done) { origin_ = steps_done; }

@@ -30,7 +30,7 @@ std::optional<Compression> ReplicaWorker::with_momentum(Sends sends) {
 
 std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
   if (options.sends == Sends::kWeights) return make_plain_mean();
-  return tacit::make_mean(*this, options, with_momentum(options.sends));
+  return tacit::make_mean(*this, options, {with_momentum(options.sends), buckets_});
 }
 
 std::unique_ptr<PushCodec> ReplicaWorker::make_push_codec(int servers) {

@@ -15,6 +15,7 @@
 #include "train/flat_worker.h"
 #include "train/link_times.h"
 #include "train/optimizer.h"
+#include "train/readiness.h"
 #include "train/run_checkpoints.h"
 #include "train/schedule.h"
 #include "train/time_account.h"
@@ -42,11 +43,13 @@ class RankTrainer {
         total_(total_steps(job.options, job.data.train.size(), me.size())),
         worker_(me, job.options.seed,
                 {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_}),
+        readiness_(model_->tensors(), bucket(), [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
         plan_(job.options.evaluate_every, job.options.target),
         checkpoints_({me, job, worker_, *model_, *optimizer_, *strategy_}) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
     worker_.set_compress(job.options.compress);
+    if (readiness_.overlaps()) worker_.set_buckets(readiness_.buckets());
     worker_.set_pieces(strategy_->pieces(me.size()));
   }
 
@@ -81,6 +84,7 @@ class RankTrainer {
             {"compress", o.compress},
             {"optimizer", o.optimizer},
             {"schedule", o.schedule},
+            {"bucket", std::to_string(bucket() * sizeof(float)) + " bytes"},
             {"batch", std::to_string(o.batch)},
             {"lr", exact(o.lr)},
             {"seed", std::to_string(o.seed)},
@@ -114,11 +118,18 @@ class RankTrainer {
     me_.resume();
   }
 
+  // In floats.
+  std::size_t bucket() const {
+    const std::size_t all = model_->params().size();
+    if (!job_.strategies.find(job_.options.strategy).overlaps) return all;
+    return bucket_floats("--bucket", job_.options.bucket, all);
+  }
+
   void step(std::int64_t t) {
     const Seconds start = clock_.now();
     const bool by_pieces = worker_.pieces() > 0;  // whose gradients the strategy asks for
     worker_.set_t(t - worker_.origin());
-    if (!by_pieces) worker_.compute();
+    if (!by_pieces) compute();
     double loss = worker_.loss();
     if (!by_pieces) require_finite(loss, "loss", t);
     const Seconds hidden = by_pieces ? Seconds(0) : compute_from_head_start(t, clock_.now() - start);
@@ -130,6 +141,16 @@ class RankTrainer {
     ++report_.steps;
     count_time(start + hidden);
     count_traffic();
+  }
+
+  // Parts of the gradient leave as they become final. In virtual time nothing has passed by then: spend_compute() sees
+  // to both.
+  void compute() {
+    readiness_.begin();
+    const bool at_once = !me_.virtual_time();
+    worker_.compute([&](Slice part) {
+      if (at_once) readiness_.add(part);
+    });
   }
 
   // Ends what is under way and an evaluation needs. That is training time; without the evaluation the next gradient
@@ -158,8 +179,8 @@ class RankTrainer {
     if (const double share = waited > Seconds(0) ? hidden / waited : 0; share > 0)
       times_.take_back({share * away.exchanged, share * away.waited});
     const double before = virtual_spent().compute;
-    me_.grant_head_start(waited - hidden);
-    me_.spend_compute(t);
+    spend_compute(me_, t, readiness_, waited - hidden);
+    readiness_.finish();
     // What was under way then was so while the gradient was computed: it counts once.
     const double alone = std::max(0.0, waited.count() - (virtual_spent().compute - before));
     counted_twice_ += std::max(0.0, communicated - alone);
@@ -275,6 +296,7 @@ class RankTrainer {
   Sampler sampler_;
   const std::int64_t total_;
   FlatWorker worker_;
+  Readiness readiness_;
   EvaluationPlan plan_;
   struct HeadStart {
     Seconds waited{0};

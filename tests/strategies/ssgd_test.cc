@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "support/strategy_worlds.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -43,6 +44,50 @@ TEST(Ssgd, SendsOneAllReduceOfTheGradientPerStep) {
   // Below the limit for small vectors: recursive doubling, one whole vector per rank. And once rank 0's weights.
   ASSERT_LE(d * sizeof(float), 16U * 1024U);
   EXPECT_EQ(t.summary.bytes_payload, (10 * 2 + 1) * d * sizeof(float));
+}
+
+// 616 parameters in buckets of 16 to 160, of which the last tensors have several and the first is cut.
+TEST(Ssgd, InBucketsIsTheSameAlgorithmWithTheSameBitsInEveryWorld) {
+  const std::vector<float> whole = train({.strategy = "ssgd", .ranks = 4, .bucket = "whole"}).params[0];
+  EXPECT_EQ(train({.strategy = "ssgd", .ranks = 4}).params[0], whole);  // auto: it is smaller than a bucket
+  for (const char* bucket : {"64", "640"}) {
+    const TrainCase c{.strategy = "ssgd", .ranks = 4, .bucket = bucket};
+    const Trained once = train(c);
+    expect_near(once.params[0], whole, 1e-5F);
+    for (const StrategyWorld& each : strategy_worlds())
+      if (each.built())
+        each.open(4, Pace::kUneven, [&](const OpenWorld& world) {
+          const Trained there = train_by(world.run, c);
+          EXPECT_EQ(there.params[0], once.params[0]) << each.name << ", " << bucket;
+          EXPECT_EQ(there.summary.bytes_payload, once.summary.bytes_payload) << each.name;
+          return "";
+        });
+  }
+}
+
+TEST(Ssgd, CompressedInBucketsGivesTheSameBitsInEveryWorld) {
+  for (const char* form : {"topk:ratio=0.1,ef,min=0,per=bucket", "onebit,ef,min=0", "fp16,min=0"}) {
+    const TrainCase c{.strategy = "ssgd", .ranks = 4, .compress = form, .bucket = "200"};
+    const Trained once = train(c);
+    for (const StrategyWorld& each : strategy_worlds())
+      if (each.built())
+        each.open(4, Pace::kUneven, [&](const OpenWorld& world) {
+          EXPECT_EQ(train_by(world.run, c).params[0], once.params[0]) << each.name << ", " << form;
+          return "";
+        });
+  }
+}
+
+TEST(Ssgd, OnServerShardsInBucketsHasTheBitsOfTheWhole) {
+  const auto trained = [](const char* bucket) {
+    return train({.strategy = "ssgd:servers=3", .ranks = 4, .bucket = bucket}).params[0];
+  };
+  EXPECT_EQ(trained("200"), trained("whole"));
+}
+
+TEST(Ssgd, ALossThatIsNotFiniteEndsTheRunWithPartsUnderWay) {
+  const TrainCase c{.strategy = "ssgd", .ranks = 3, .global_batch = 30, .lr = 1e30, .bucket = "64"};
+  EXPECT_THROW(train(c), Diverged);
 }
 
 TEST(Ssgd, OnServerShardsIsTheSameAlgorithm) {

@@ -35,6 +35,7 @@ struct TrainCase {
   std::uint64_t seed = 1;
   std::string schedule = "constant";
   std::string compress = "";
+  std::string bucket = "auto";
   const ModelRegistry* models = nullptr;  // default: the built-in ones
   CheckpointOptions checkpoint{};
   TrainObserver* observer = nullptr;  // default: nobody looks
@@ -67,8 +68,8 @@ class KeptModel final : public Model {
   std::vector<TensorShape> shapes() override { return inner_->shapes(); }
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
-  double compute_gradient(const Batch& batch) override {
-    const double loss = inner_->compute_gradient(batch);
+  double compute_gradient(const Batch& batch, const Ready& ready) override {
+    const double loss = inner_->compute_gradient(batch, ready);
     if (!began_) first_loss_ = loss;
     began_ = true;
     return loss;
@@ -95,6 +96,7 @@ inline Trained train_by(const std::function<void(const std::function<void(Proces
   TrainOptions options;
   options.strategy = c.strategy;
   options.compress = c.compress;
+  options.bucket = c.bucket;
   options.optimizer = c.optimizer;
   options.schedule = c.schedule;
   options.batch = c.global_batch / c.ranks;

@@ -65,8 +65,9 @@ struct Compression {
   //   ef, dgc                       what stands around it
   //   momentum=                     in front of it: with dgc 0.9 if not said, with ef see docs/compression.md
   //   min=256                       tensors with fewer values travel as they are
-  //   per=tensor|model              what one call of the compressor sees: a tensor, or all of them as one vector;
-  //                                 model for topk and drop if not said, tensor for the others
+  //   per=tensor|bucket|model       what one call of the compressor sees: a tensor, the tensors of one bucket of a gradient
+  //                                 that leaves while it is computed (all of them, where none does), or all of them as
+  //                                 one vector; model for topk and drop if not said, tensor for the others
   //   via=auto|gather|scatter       how contributions become a mean
   // Throws InvalidConfig.
   static Compression parse(std::string_view spec, const CompressorRegistry& known = builtin_compressors());
@@ -79,7 +80,8 @@ struct Compression {
   Memory memory = Memory::kNone;
   std::optional<float> momentum;  // in front of the compressor, where the inner optimiser then has none
   std::size_t min_values = 0;
-  bool whole_model = false;
+  bool whole_model = false;  // or the whole bucket:
+  bool by_bucket = false;
   Route route = Route::kAuto;
 };
 

@@ -31,6 +31,8 @@ struct StrategyInfo {
   // Has weights of its own from start() on, which take the place of params(): other weights that a user writes into
   // the module later would be lost.
   bool keeps_weights = false;
+  // Begins to exchange a gradient before all of it is computed: Strategy::ready.
+  bool overlaps = false;
   // Sends::kNotCompressed: why, as it is said behind its name.
   std::string why_not_compressed{};
 };

@@ -9,8 +9,8 @@
 
 namespace tacit {
 
-// Calls come in this order: start, then step for every gradient, with settle and model in between at any time, then
-// finish, and perhaps model once more. All but step are collective: all ranks call them at the same step.
+// Calls come in this order: start, then step for every gradient, with ready before it where the loop knows more, with settle and model in between at any time, then
+// finish, and perhaps model once more. All but ready and step are collective: all ranks call them at the same step.
 //
 // Threads  the trainer's task.
 class Strategy {
@@ -28,6 +28,10 @@ class Strategy {
 
   // Before the first gradient. Equal weights everywhere: rank 0's.
   virtual void start(Worker& w);
+
+  // This part of w.gradient() is final, and this call's: its exchange may begin while the rest is computed. Parts come in
+  // the same order on every rank. Between two steps they come all, or none comes and step() has the gradient whole.
+  virtual void ready(Worker& w, Slice part);
 
   // w.gradient() is fresh at w.params(); leave in params() the point for the next gradient.
   virtual void step(Worker& w) = 0;

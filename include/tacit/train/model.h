@@ -46,8 +46,14 @@ class Model {
   // State that is not trained, such as a batch norm's statistics. Averaged over ranks for evaluation.
   virtual std::span<const FloatView> buffers() { return {}; }
 
+  // Told that a part of gradient() is final while others are still to be computed. Each part is told of once, or not at
+  // all: what nobody was told of is final in the end.
+  using Ready = std::function<void(Slice part)>;
   // Fills gradient() with that of the mean loss over the batch at params(); returns that loss.
-  virtual double compute_gradient(const Batch& batch) = 0;
+  virtual double compute_gradient(const Batch& batch, const Ready& ready) = 0;
+  double compute_gradient(const Batch& batch) {
+    return compute_gradient(batch, [](Slice) {});
+  }
   virtual Score evaluate(const Batch& batch) = 0;
   // Whether evaluate counts correct answers; where not, an accuracy means nothing.
   virtual bool classifies() const { return true; }

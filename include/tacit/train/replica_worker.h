@@ -39,6 +39,9 @@ class ReplicaWorker : public Worker {
   void set_t(std::int64_t t) { t_ = t; }
   // What means compress with (`topk:ratio=0.01,ef`; empty: nothing), from whoever made the strategy, before it starts.
   void set_compress(const std::string& spec);
+  // The buckets of which the strategy is told one by one (Strategy::ready), before it starts: compressed means are cut as
+  // they are. None where it is not.
+  void set_buckets(std::span<const Slice> buckets) { buckets_.assign(buckets.begin(), buckets.end()); }
   // Strategy::pieces, from whoever made the strategy.
   void set_pieces(int pieces) { pieces_ = pieces; }
   int pieces() const { return pieces_; }
@@ -70,6 +73,7 @@ class ReplicaWorker : public Worker {
   std::int64_t t_ = 0;
   std::optional<Compression> compress_;
   std::optional<MomentumPlace> placed_;  // where means that were made since then want it
+  std::vector<Slice> buckets_;
   int pieces_ = 0;
   std::optional<Seconds> evaluating_since_;
   Seconds evaluated_{0};

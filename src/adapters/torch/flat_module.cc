@@ -194,6 +194,11 @@ bool FlatModule::bring_back() {
   return moved;
 }
 
+Tensor FlatModule::gradient_of(std::size_t tensor) const {
+  const Tensor& now = trained_[tensor].tensor.grad();
+  return (now.is_sparse() ? now.to_dense() : now).detach().contiguous();
+}
+
 void FlatModule::clear_gradients() {
   flat_gradient_.zero_();
   for (std::size_t i = 0; i < trained_.size(); ++i) trained_[i].tensor.mutable_grad() = gradients_[i];

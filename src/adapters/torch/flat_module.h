@@ -39,6 +39,9 @@ class FlatModule {
   std::vector<FloatView> floats();
   // As the module names it.
   const std::string& name(std::size_t tensor) const { return trained_[tensor].name; }
+  const ::torch::Tensor& parameter(std::size_t tensor) const { return trained_[tensor].tensor; }
+  // Its gradient, wherever that is now, as contiguous floats.
+  ::torch::Tensor gradient_of(std::size_t tensor) const;
   // By which a LibTorch optimiser finds what it remembers of it.
   std::string state_key(std::size_t tensor) const;
   // Floats of this shape inside a flat tensor, whose memory they share and keep alive.

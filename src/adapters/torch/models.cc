@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "adapters/torch/flat_module.h"
+#include "adapters/torch/gradient_hooks.h"
 #include "adapters/torch/model_cards.h"
 #include "adapters/torch/nets.h"
 #include "core/mutex.h"
@@ -24,7 +25,10 @@ using ::torch::Tensor;
 
 class TorchModel final : public Model {
  public:
-  explicit TorchModel(std::shared_ptr<Net> net) : net_(std::move(net)), flat_(*net_) {}
+  explicit TorchModel(std::shared_ptr<Net> net)
+      : net_(std::move(net)), flat_(*net_), hooks_(flat_, [this](std::size_t tensor) {
+          if (ready_ != nullptr) (*ready_)(flat_.tensors()[tensor]);
+        }) {}
 
   std::span<const Slice> tensors() const override { return flat_.tensors(); }
   std::span<const std::size_t> rows() const override { return flat_.rows(); }
@@ -33,11 +37,13 @@ class TorchModel final : public Model {
   FloatView gradient() override { return flat_.gradient(); }
   std::span<const FloatView> buffers() override { return flat_.buffers(); }
 
-  double compute_gradient(const Batch& batch) override {
+  double compute_gradient(const Batch& batch, const Ready& ready) override {
     net_->train();
     kernels::fill(0, flat_.gradient());
     const Tensor loss = ::torch::nn::functional::cross_entropy(net_->forward(images(batch)), labels(batch));
+    ready_ = &ready;
     loss.backward();
+    ready_ = nullptr;
     return loss.item<double>();
   }
 
@@ -65,6 +71,8 @@ class TorchModel final : public Model {
 
   std::shared_ptr<Net> net_;
   FlatModule flat_;
+  const Ready* ready_ = nullptr;  // while gradients are computed
+  const GradientHooks hooks_;
 };
 
 void check_input(const std::string& model, const ModelContext& context, int least) {

@@ -56,6 +56,11 @@ Replica::Replica(Process& process, const Given& given)
       times_(process),
       worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
+      overlap_(flat_,
+               info_.overlaps ? bucket_floats("Options::bucket", options_.bucket, flat_.params().size())
+                              : flat_.params().size(),
+               !options_.uneven && !process.virtual_time(),
+               [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
       bytes_before_(bytes_sent()),
       start_(now()),
       checkpoints_({process, given.optimizer, flat_, worker_, strategy_, given.strategy, options_.compress}),
@@ -73,6 +78,8 @@ Replica::Replica(Process& process, const Given& given)
   // Modules of ranks that are threads draw from one generator, so even what is not trained differs.
   for (const Bytes tensor : flat_.fixed()) process.comm().broadcast(tensor, 0);
   worker_.set_compress(options_.compress);
+  worker_.exchange_by(overlap_);
+  if (overlap_.readiness().overlaps()) worker_.set_buckets(overlap_.readiness().buckets());
   strategy_->start(worker_);
   sample_.take(flat_.params(), 0);
   if (info_.survives && process.rank() == 0 && process.world().starts_with("tcp") &&
@@ -160,16 +167,20 @@ void Replica::exchange_gradients(const std::string& call, Samples samples) {
            "leave samples out, or use ssgd");
   look(call);
   flat_.collect_gradients();
+  overlap_.close(call, !samples && batches_.empty());
   samples = batches_.close(flat_.gradient(), samples);
   const bool first = worker_.t() == 0 && process_.size() > 1;
-  if (worker_.pieces() == 0) process_.spend_compute(worker_.t());
+  const bool roll = samples || options_.uneven || first;
+  if (worker_.pieces() == 0 && roll) process_.spend_compute(worker_.t());
+  if (worker_.pieces() == 0 && !roll) spend_compute(process_, worker_.t(), overlap_.readiness());
   const TimeAccount::Exchange exchanging(times_);
-  if (samples || options_.uneven || first) {
+  if (roll) {
     const RollCall all = call_roll(word(samples));
     if (first && all.equal_gradients() && process_.rank() == 0) std::cerr << kEqualGradients;
     weigh(samples, all);
     support_shadows(all, false);
   }
+  overlap_.finish();
   worker_.put_off(call == kExchange);
   strategy_->step(worker_);
   worker_.put_off(false);
@@ -186,6 +197,7 @@ void Replica::weigh(Samples samples, const RollCall& all) {
 
 void Replica::end_step() {
   state_ = State::kTraining;
+  overlap_.next();
   worker_.set_t(worker_.t() + 1);
   sample_.take(flat_.params(), worker_.t());
   checkpoints_.look();
@@ -201,7 +213,9 @@ void Replica::accumulate(Samples samples) {
   require_training("accumulate()");
   look("accumulate()");
   flat_.collect_gradients();
+  overlap_.close("accumulate()", false);
   batches_.add(flat_.gradient(), samples);
+  overlap_.next();
 }
 
 void Replica::exchange(Samples samples) {
@@ -253,6 +267,7 @@ void Replica::shadow_step(const RollCall& all) {
   worker_.set_rates(all.rates());
   flat_.collect_gradients();  // the optimiser must see the one that is made up here
   support_shadows(all, true);
+  overlap_.finish();
   strategy_->step(worker_);
   end_step();
 }
@@ -343,6 +358,7 @@ std::int64_t Replica::load(const std::string& folder) {
 void Replica::finish() {
   require_training("finish()");
   require_no_batches("finish()");
+  overlap_.require_none("finish()");
   look("finish()");
   if (options_.uneven) join();
   checkpoints_.finish();

@@ -8,6 +8,7 @@
 
 #include "adapters/torch/checkpoints.h"
 #include "adapters/torch/micro_batches.h"
+#include "adapters/torch/overlap.h"
 #include "adapters/torch/roll_call.h"
 #include "adapters/torch/torch_worker.h"
 #include "adapters/torch/weight_sample.h"
@@ -81,6 +82,7 @@ class Replica {
   TorchWorker worker_;
   WeightSample sample_;
   MicroBatches batches_;
+  Overlap overlap_;
   State state_ = State::kTraining;
   std::int64_t steps_ = 0;  // of its own, not those as a shadow
   const std::uint64_t bytes_before_;

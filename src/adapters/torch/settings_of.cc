@@ -41,6 +41,7 @@ std::vector<Setting> settings_of(const ::torch::nn::Module& module,
     tensors.push_back({"the buffer " + each.key(), shape(each.value())});
   std::vector<Setting> settings{{"the strategy", std::string(strategy)},
                                 {"Options::compress", options.compress},
+                                {"Options::bucket", options.bucket},
                                 {"Options::seed", std::to_string(options.seed)},
                                 {"Options::uneven", options.uneven ? "true" : "false"},
                                 {"the optimizer", name_of(optimizer)},

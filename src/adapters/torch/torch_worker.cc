@@ -36,7 +36,7 @@ float TorchWorker::lr(std::int64_t t) const {
 }
 
 void TorchWorker::apply(ConstFloatView g, FloatView x) {
-  if (!gradient().is(g)) copy(g, gradient());
+  if (!parts_.flat.gradient().is(g)) copy(g, parts_.flat.gradient());
   const TimeAccount::Computation computing(parts_.times);
   const bool elsewhere = !params().is(x);
   if (put_off_) {

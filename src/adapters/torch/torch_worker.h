@@ -15,6 +15,7 @@
 #include "adapters/torch/flat_module.h"
 #include "adapters/torch/flat_state.h"
 #include "adapters/torch/inner_step.h"
+#include "adapters/torch/overlap.h"
 #include "tacit/torch/replicated.h"
 #include "tacit/train/replica_worker.h"
 #include "train/time_account.h"
@@ -41,7 +42,9 @@ class TorchWorker final : public ReplicaWorker {
   using Worker::lr;
   float lr(std::int64_t t) const override;
   FloatView params() override { return parts_.flat.params(); }
-  FloatView gradient() override { return parts_.flat.gradient(); }
+  FloatView gradient() override {
+    return overlap_ != nullptr ? overlap_->gradient() : parts_.flat.gradient();
+  }
   double loss() const override { return loss_; }
   using Worker::apply;
   void apply(ConstFloatView g, FloatView x) override;
@@ -56,9 +59,12 @@ class TorchWorker final : public ReplicaWorker {
     loss_ = loss.value_or(std::numeric_limits<double>::quiet_NaN());
   }
 
-  // From now on apply() leaves its gradient in gradient() and does no more.
+  // Whose gradient() is what strategies see, from now on. It must outlive this worker.
+  void exchange_by(Overlap& overlap) { overlap_ = &overlap; }
+
+  // From now on apply() leaves its gradient in the module and does no more.
   void put_off(bool whether) { put_off_ = whether; }
-  // What apply() does with the gradient in gradient(): the user's function, then the optimiser.
+  // What apply() does with the gradient in the module: the user's function, then the optimiser.
   void apply_gradient();
 
   // The learning rates of the optimiser's groups.
@@ -73,6 +79,7 @@ class TorchWorker final : public ReplicaWorker {
   FlatState state_;
   double loss_ = std::numeric_limits<double>::quiet_NaN();
   bool put_off_ = false;
+  Overlap* overlap_ = nullptr;
 };
 
 }  // namespace tacit::torch

@@ -16,7 +16,34 @@
 
 namespace tacit {
 
-// y = W x + b, W stored row by row (one row per output) and b behind it. Holds no memory of its own.
+// One row of floats per sample of a batch, in memory that somebody else owns.
+class SampleRows {
+ public:
+  SampleRows(std::span<const float> values, std::size_t width) : values_(values), width_(width) {}
+  std::size_t size() const { return values_.size() / width_; }
+  std::span<const float> operator[](std::size_t i) const { return values_.subspan(i * width_, width_); }
+
+ private:
+  std::span<const float> values_;
+  std::size_t width_;
+};
+
+// The same, that can be written to and keeps its memory from batch to batch.
+class SampleMatrix {
+ public:
+  explicit SampleMatrix(std::size_t width) : width_(width) {}
+  void resize(std::size_t samples) { values_.resize(samples * width_); }
+  std::span<float> operator[](std::size_t i) { return std::span(values_).subspan(i * width_, width_); }
+  std::span<float> all() { return values_; }
+  SampleRows rows() const { return {values_, width_}; }
+
+ private:
+  std::size_t width_;
+  std::vector<float> values_;
+};
+
+// y = W x + b, W stored row by row (one row per output) and b behind it. Holds no memory of its own. A row of W, or of
+// its gradient, is read once for all samples of a batch: it is what does not fit into a cache.
 class Dense {
  public:
   Dense(std::size_t offset, std::size_t inputs, std::size_t outputs)
@@ -39,23 +66,37 @@ class Dense {
     for (float& w : params.subspan(offset_, end() - offset_)) w = (2.0F * rng.uniform() - 1.0F) * bound;
   }
 
-  void forward(std::span<const float> params, std::span<const float> x, std::span<float> y) const {
+  void forward(std::span<const float> params, SampleRows x, SampleMatrix& y) const {
     const std::span<const float> b = params.subspan(bias().offset, outputs_);
     for (std::size_t o = 0; o < outputs_; ++o)
-      y[o] = static_cast<float>(kernels::dot(row(params, o), x)) + b[o];
+      for (std::size_t i = 0; i < x.size(); ++i)
+        y[i][o] = static_cast<float>(kernels::dot(row(params, o), x[i])) + b[o];
   }
 
-  // Adds the gradient of one sample: dy is the loss's derivative by y.
-  void backward(std::span<const float> x, std::span<const float> dy, std::span<float> gradient) const {
-    kernels::add(dy, part(FloatView(gradient), bias()));
-    for (std::size_t o = 0; o < outputs_; ++o)
-      if (dy[o] != 0) kernels::axpy(dy[o], x, part(FloatView(gradient), row_slice(o)));
+  // The mean over samples, from the last row up, each told of as soon as it is final: dy has the losses' derivatives
+  // by y.
+  void backward(SampleRows x, SampleRows dy, std::span<float> gradient, const Model::Ready& ready) const {
+    const FloatView bias_gradient = part(FloatView(gradient), bias());
+    const float share = 1.0F / static_cast<float>(x.size());
+    kernels::fill(0, bias_gradient);
+    for (std::size_t i = 0; i < x.size(); ++i) kernels::add(dy[i], bias_gradient);
+    kernels::scale(share, bias_gradient);
+    ready(bias());
+    for (std::size_t o = outputs_; o-- > 0;) {
+      const FloatView row_gradient = part(FloatView(gradient), row_slice(o));
+      kernels::fill(0, row_gradient);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        if (dy[i][o] != 0) kernels::axpy(dy[i][o], x[i], row_gradient);
+      kernels::scale(share, row_gradient);
+      ready(row_slice(o));
+    }
   }
 
   // dx <- W^T dy.
-  void backward_input(std::span<const float> params, std::span<const float> dy, std::span<float> dx) const {
-    std::fill(dx.begin(), dx.end(), 0.0F);
-    for (std::size_t o = 0; o < outputs_; ++o) kernels::axpy(dy[o], row(params, o), dx);
+  void backward_input(std::span<const float> params, SampleRows dy, SampleMatrix& dx) const {
+    std::fill(dx.all().begin(), dx.all().end(), 0.0F);
+    for (std::size_t i = 0; i < dy.size(); ++i)
+      for (std::size_t o = 0; o < outputs_; ++o) kernels::axpy(dy[i][o], row(params, o), dx[i]);
   }
 
  private:
@@ -94,46 +135,50 @@ inline std::span<const float> sample(const Batch& batch, std::size_t i) {
   return std::span<const float>(batch.images).subspan(i * batch.shape.size(), batch.shape.size());
 }
 
-// A model that scores classes: the loop over a batch, for layers that handle one sample. Memory of weights, gradient
-// and scores is here; the derived class says where its layers lie.
+inline SampleRows samples(const Batch& batch) { return {batch.images, batch.shape.size()}; }
+
+// A model that scores classes: the loss over a batch, for layers that handle one. Memory of weights, gradient and scores
+// is here; the derived class says where its layers lie.
 class SoftmaxModel : public Model {
  public:
   FloatView params() final { return params_; }
   FloatView gradient() final { return gradient_; }
 
-  double compute_gradient(const Batch& batch) final {
-    std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+  double compute_gradient(const Batch& batch, const Ready& ready) final {
+    score(batch);
     double loss = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      forward(sample(batch, i));
-      loss += softmax(scores_, batch.labels[i]);
-      scores_[static_cast<std::size_t>(batch.labels[i])] -= 1.0F;  // d loss / d scores
-      backward(sample(batch, i));
+      loss += softmax(scores_[i], batch.labels[i]);
+      scores_[i][static_cast<std::size_t>(batch.labels[i])] -= 1.0F;  // d loss / d scores
     }
-    kernels::scale(1.0F / static_cast<float>(batch.size()), gradient_);
+    backward(samples(batch), ready);
     return loss / static_cast<double>(batch.size());
   }
 
   Score evaluate(const Batch& batch) final {
-    Score score;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      forward(sample(batch, i));
-      tally(scores_, batch.labels[i], score);
-    }
-    return score;
+    score(batch);
+    Score total;
+    for (std::size_t i = 0; i < batch.size(); ++i) tally(scores_[i], batch.labels[i], total);
+    return total;
   }
 
  protected:
   SoftmaxModel(std::size_t parameters, std::size_t classes)
       : params_(parameters), gradient_(parameters), scores_(classes) {}
 
-  virtual void forward(std::span<const float> x) = 0;  // fills scores_
-  virtual void backward(
-      std::span<const float> x) = 0;  // adds to gradient_; scores_ hold d loss / d scores of forward(x)
+  virtual void forward(SampleRows x) = 0;  // fills scores_, which have their size
+  // Fills gradient_, from the last tensor down; scores_ hold d loss / d scores of forward(x).
+  virtual void backward(SampleRows x, const Ready& ready) = 0;
 
   std::vector<float> params_;  // zero at first
   std::vector<float> gradient_;
-  std::vector<float> scores_;
+  SampleMatrix scores_;
+
+ private:
+  void score(const Batch& batch) {
+    scores_.resize(batch.size());
+    forward(samples(batch));
+  }
 };
 
 }  // namespace tacit

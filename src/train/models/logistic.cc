@@ -26,8 +26,10 @@ class Logistic final : public SoftmaxModel {
         tensors_{layer.weights(), layer.bias()},
         rows_{layer.outputs(), layer.outputs()} {}
 
-  void forward(std::span<const float> x) override { layer_.forward(params_, x, scores_); }
-  void backward(std::span<const float> x) override { layer_.backward(x, scores_, gradient_); }
+  void forward(SampleRows x) override { layer_.forward(params_, x, scores_); }
+  void backward(SampleRows x, const Ready& ready) override {
+    layer_.backward(x, scores_.rows(), gradient_, ready);
+  }
 
   const Dense layer_;
   const std::array<Slice, 2> tensors_;

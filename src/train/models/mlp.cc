@@ -39,25 +39,27 @@ class Mlp final : public SoftmaxModel {
         hidden_(first.outputs()),
         d_hidden_(first.outputs()) {}
 
-  void forward(std::span<const float> x) override {
+  void forward(SampleRows x) override {
+    hidden_.resize(x.size());
     first_.forward(params_, x, hidden_);
-    for (float& h : hidden_) h = std::max(h, 0.0F);
-    second_.forward(params_, hidden_, scores_);
+    for (float& h : hidden_.all()) h = std::max(h, 0.0F);
+    second_.forward(params_, hidden_.rows(), scores_);
   }
-  void backward(std::span<const float> x) override {
-    second_.backward(hidden_, scores_, gradient_);
-    second_.backward_input(params_, scores_, d_hidden_);
-    for (std::size_t u = 0; u < hidden_.size(); ++u)
-      if (hidden_[u] <= 0) d_hidden_[u] = 0;
-    first_.backward(x, d_hidden_, gradient_);
+  void backward(SampleRows x, const Ready& ready) override {
+    d_hidden_.resize(x.size());
+    second_.backward(hidden_.rows(), scores_.rows(), gradient_, ready);
+    second_.backward_input(params_, scores_.rows(), d_hidden_);
+    for (std::size_t u = 0; u < hidden_.all().size(); ++u)
+      if (hidden_.all()[u] <= 0) d_hidden_.all()[u] = 0;
+    first_.backward(x, d_hidden_.rows(), gradient_, ready);
   }
 
   const Dense first_;
   const Dense second_;
   const std::array<Slice, 4> tensors_;
   const std::array<std::size_t, 4> rows_;
-  std::vector<float> hidden_;
-  std::vector<float> d_hidden_;
+  SampleMatrix hidden_;
+  SampleMatrix d_hidden_;
 };
 
 }  // namespace

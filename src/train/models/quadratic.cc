@@ -31,7 +31,7 @@ class Quadratic final : public Model {
 
   bool classifies() const override { return false; }
 
-  double compute_gradient(const Batch& batch) override {
+  double compute_gradient(const Batch& batch, const Ready&) override {
     std::fill(gradient_.begin(), gradient_.end(), 0.0F);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const std::span<const float> c = sample(batch, i);

@@ -124,6 +124,54 @@ TEST(Mean, OfServersIsTheSameBehindTheGradient) {
   });
 }
 
+// Two buckets, of which the first has the end of the second tensor: that belongs to the other, with its beginning.
+TEST(Mean, InBucketsIsTheOneOfTheirTensors) {
+  const Slice buckets[] = {{600, 400}, {0, 600}};
+  for (const char* form :
+       {"topk:ratio=0.1,ef,per=bucket", "topk:ratio=0.1,ef,per=tensor", "onebit:ef,momentum=0.5", "fp16",
+        "powersgd:ef", "drop:ratio=0.1,dgc,per=bucket"}) {
+    std::vector<std::vector<Floats>> results(3);  // by rank
+    for (const bool early : {false, true})
+      with_mean("", {}, [&](Replica& r, Mean&) {
+        r.set_compress(form);
+        r.set_buckets(buckets);
+        const auto mean = r.make_mean({.sends = Sends::kGradients});
+        for (std::int64_t t = 0; t < 4; ++t) {
+          r.set_t(t);
+          Floats x = given(r, t);
+          for (const Slice& each : buckets)
+            if (early) mean->begin(r, each, x);
+          mean->mean(r, x);
+          auto& all = results[static_cast<std::size_t>(r.rank())];
+          if (!early) all.push_back(x);
+          EXPECT_EQ(x, all[static_cast<std::size_t>(t)]) << form << ", step " << t;
+        }
+      });
+    EXPECT_EQ(results[0], results[1]) << form;
+  }
+}
+
+TEST(Mean, OfServersHasTheSameBitsInBuckets) {
+  const Slice buckets[] = {{600, 400}, {100, 500}, {0, 100}};
+  with_mean("", {}, [&](Replica& r, Mean&) {
+    const auto whole = r.make_mean({.servers = 2});
+    r.set_buckets(buckets);
+    const auto cut = r.make_mean({.servers = 2});
+    for (std::int64_t t = 0; t < 4; ++t) {
+      r.set_t(t);
+      Floats want = given(r, t);
+      whole->mean(r, want);
+      Floats x = given(r, t);
+      for (std::int64_t i = 0; i < t; ++i) cut->begin(r, buckets[i], x);
+      if (t % 2 == 0) cut->mean(r, x);
+      if (t % 2 == 1) cut->start(r, x)->wait();
+      EXPECT_EQ(x, want) << "step " << t;
+    }
+    cut->finish(r);
+    whole->finish(r);
+  });
+}
+
 TEST(Mean, OfServersIsNotCompressed) {
   ReplicaCase c{.strategy = "ssgd", .ranks = 1, .compress = "fp16"};
   with_replicas(c, [&](Replica& r, Strategy&) {

@@ -32,9 +32,9 @@ class NormedModel final : public Model {
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
   std::span<const FloatView> buffers() override { return buffers_; }
-  double compute_gradient(const Batch& batch) override {
+  double compute_gradient(const Batch& batch, const Ready& ready) override {
     statistic_[0] += 1;
-    return inner_->compute_gradient(batch);
+    return inner_->compute_gradient(batch, ready);
   }
   Score evaluate(const Batch& batch) override { return inner_->evaluate(batch); }
   float statistic() const { return statistic_[0]; }

@@ -44,6 +44,26 @@ double mean_loss(Model& model, const Batch& batch) {
   return score.loss / static_cast<double>(score.samples);
 }
 
+// What a model says is final, from the last float down.
+TEST(Models, TellOfFinalPartsOnceAndFromTheLastDown) {
+  for (const char* spec : {"logistic", "mlp:hidden=5"}) {
+    const auto model = make(spec);
+    std::vector<float> told(model->gradient().size());
+    std::size_t end = told.size();
+    std::size_t parts = 0;
+    model->compute_gradient(some_batch(12), [&](Slice part) {
+      for (std::size_t i = part.offset; i < part.offset + part.count; ++i)
+        told[i] = model->gradient().host()[i];
+      EXPECT_EQ(part.offset + part.count, end) << spec;
+      end = part.offset;
+      ++parts;
+    });
+    EXPECT_EQ(end, 0U);
+    EXPECT_GE(parts, model->tensors().size());
+    EXPECT_EQ(told, copy_of(model->gradient())) << spec;
+  }
+}
+
 class EveryModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryModel, TensorsTileTheParametersExactly) {

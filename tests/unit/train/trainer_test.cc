@@ -154,8 +154,8 @@ class Poisoned final : public Model {
   std::span<const Slice> tensors() const override { return inner_->tensors(); }
   FloatView params() override { return inner_->params(); }
   FloatView gradient() override { return inner_->gradient(); }
-  double compute_gradient(const Batch& batch) override {
-    const double loss = inner_->compute_gradient(batch);
+  double compute_gradient(const Batch& batch, const Ready& ready) override {
+    const double loss = inner_->compute_gradient(batch, ready);
     return ++steps_ == 4 ? poison_ : loss;
   }
   Score evaluate(const Batch& batch) override { return inner_->evaluate(batch); }
