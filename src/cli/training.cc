@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,11 +80,17 @@ class Observer final : public TrainObserver {
   const bool silent_;
 };
 
+// This rank's share of the cores, or what OMP_NUM_THREADS says, which is for whoever knows of others on this machine.
+int threads_per_rank(int local_ranks) {
+  const char* const said = std::getenv("OMP_NUM_THREADS");
+  if (const int wanted = said != nullptr ? std::atoi(said) : 0; wanted > 0) return wanted;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / local_ranks);
+}
+
 // What a process needs before its ranks can train.
 struct Prepared {
   Prepared(const TrainSettings& s, const World& world, std::optional<DataPair> loaded)
-      : models(all_models(
-            std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
+      : models(all_models(threads_per_rank(world.local_ranks()))) {
     const bool resumes = !s.train.checkpoint.resume.empty();
     if (!s.overwrite && !resumes && world.rank() == 0) Account::refuse_used(s.out);
     if (world.rank() == 0) clear_checkpoints(s);
