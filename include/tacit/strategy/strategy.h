@@ -9,8 +9,9 @@
 
 namespace tacit {
 
-// Calls come in this order: start, then step for every gradient, with ready before it where the loop knows more, with settle and model in between at any time, then
-// finish, and perhaps model once more. All but ready and step are collective: all ranks call them at the same step.
+// Calls come in this order: start, then step for every gradient, with ready before it where the loop knows more, with
+// settle and model in between at any time, then finish, and perhaps model once more. All but ready and step are
+// collective: all ranks call them at the same step.
 //
 // Threads  the trainer's task.
 class Strategy {

@@ -60,9 +60,9 @@ class Replicated {
     // For strategies that choose what a rank computes: the same on one of the pieces of this step's global batch. A piece
     // is the same samples on every rank that is asked for it.
     std::function<double(std::int64_t piece)> gradient_of{};
-    // Gradients leave while backward() computes others, by strategies that can (ssgd), in pieces of this size: `256KiB`;
-    // `whole`: all leave in step().
-    std::string bucket = "auto";
+    // Gradients leave while backward() computes others, by strategies that can (ssgd), in pieces of this size: `auto`,
+    // `256KiB`; `whole`: all leave in step().
+    std::string bucket = "whole";
     // Ranks may take different numbers of steps: the one that is done calls join(). Costs a round of messages per step.
     bool uneven = false;
     // The loop itself changes weights between steps, on purpose and alike on every rank, such as by clamping them. Not
