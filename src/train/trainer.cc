@@ -91,6 +91,8 @@ class RankTrainer {
             {"the number of steps", std::to_string(total_)},
             {"evaluate_every", std::to_string(o.evaluate_every)},
             {"target", o.target ? exact(*o.target) : ""},
+            // Each says so for its own disk; `--resume auto` finds nothing on an empty one.
+            {"a checkpoint to go on from", o.checkpoint.resume.empty() ? "not there" : "there"},
             {"the number of parameters", std::to_string(model_->params().size())},
             {"the number of training samples", std::to_string(job_.data.train.size())},
             {"the number of test samples", std::to_string(job_.data.test.size())}};

@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 
+#include "support/refusal.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -195,6 +196,20 @@ TEST(Trainer, StoppingLeavesATrueAccount) {
                Interrupted);
   EXPECT_EQ(r.reports[0].steps, 5);
   EXPECT_EQ(r.recorder.steps.size(), 5U);
+}
+
+TEST(Trainer, RanksOfWhichSomeGoOnAndOthersBeginAreRefused) {
+  TrainOptions o = options(60);
+  o.steps = 2;
+  const auto one_resumes = [](int rank, TrainJob& job) {
+    if (rank == 1) job.options.checkpoint.resume = "saved";
+  };
+  expect_refusal(
+      [&] {
+        Outcome r;
+        run(r, 3, o, one_resumes);
+      },
+      {"a checkpoint to go on from is not there on ranks 0 and 2 and there on rank 1"});
 }
 
 TEST(Trainer, ABatchThatDoesNotFitIsRefused) {
