@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "cli/terminal.h"
 #include "tacit/core/error.h"
 #include "train/model_file.h"
+#include "train/score.h"
 
 namespace tacit::cli {
 namespace {
@@ -49,19 +49,6 @@ DescribedModel described(const Settings& s, const fs::path& file, const Dataset&
   return model;
 }
 
-Score score(Model& model, const Dataset& data) {
-  constexpr std::size_t kBatch = 256;
-  Score all;
-  Batch batch;
-  for (std::size_t at = 0; at < data.size(); at += kBatch) {
-    std::vector<std::uint32_t> indices(std::min(kBatch, data.size() - at));
-    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(at));
-    gather(data, indices, batch);
-    all += model.evaluate(batch);
-  }
-  return all;
-}
-
 int run(const Settings& s) {
   start_log();
   const fs::path file = file_of(s.model);
@@ -73,7 +60,8 @@ int run(const Settings& s) {
       all_models(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   const auto model = make_model(models, about.spec, about.context);
   load_model(file, *model);
-  const Score result = score(*model, data.test);
+  Batch batch;
+  const Score result = score_samples(*model, data.test, {0, data.test.size()}, batch);
   const auto samples = static_cast<double>(result.samples);
   const double loss = result.loss / samples;
   const double accuracy = static_cast<double>(result.correct) / samples;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/hash.h"
@@ -18,12 +17,11 @@
 #include "train/readiness.h"
 #include "train/run_checkpoints.h"
 #include "train/schedule.h"
+#include "train/score.h"
 #include "train/time_account.h"
 
 namespace tacit {
 namespace {
-
-constexpr std::size_t kEvaluationBatch = 256;
 
 // One rank's run.
 class RankTrainer {
@@ -275,15 +273,8 @@ class RankTrainer {
     const std::size_t all = job_.data.test.size();
     const auto ranks = static_cast<std::size_t>(me_.size());
     const auto rank = static_cast<std::size_t>(me_.rank());
-    Score score;
-    for (std::size_t at = all * rank / ranks, end = all * (rank + 1) / ranks; at < end;
-         at += kEvaluationBatch) {
-      std::vector<std::uint32_t> indices(std::min(kEvaluationBatch, end - at));
-      std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(at));
-      gather(job_.data.test, indices, batch_);
-      score += model_->evaluate(batch_);
-    }
-    return score;
+    const std::size_t begin = all * rank / ranks;
+    return score_samples(*model_, job_.data.test, {begin, all * (rank + 1) / ranks - begin}, batch_);
   }
 
   Process& me_;
