@@ -27,7 +27,7 @@ from hostile.table import Table
 
 ATTACKS = {"kill": kill.kill, "random": kill.randomly, "stop": stop.stop, "cut": cut.cut, "disk": disk.disk,
            "memory": memory.memory, "strangers": strangers.strangers, "inherit": inherit.inherit, "files": files.files}
-STRATEGIES = "ssgd ssgd:servers=2 local compskip ssd dc_s3gd gossip wagma"
+STRATEGIES = "ssgd ssgd:servers=2 local compskip ssd dc_s3gd gossip wagma asgd easgd"
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("what", choices=[*ATTACKS, "all"])
     parser.add_argument("--program", default="build/release/tacit", help="default: %(default)s")
     parser.add_argument("--strategies", default=STRATEGIES, help="with blanks between; default: %(default)s")
-    parser.add_argument("--survivors", default="gossip wagma", help="those that go on without a lost rank: %(default)s")
+    parser.add_argument("--survivors", default="gossip wagma asgd easgd", help="those that go on without a lost rank: %(default)s")
     parser.add_argument("--only", default="", help="those attacks whose name has this in it")
     parser.add_argument("--times", type=int, default=1, help="each attack so many times; default: %(default)s")
     parser.add_argument("--count", type=int, default=3000, help="strangers: how many are silent")

@@ -7,8 +7,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(TACIT_CCACHE ccache)
 if(TACIT_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # The sloppiness is what ccache asks for before it caches files that use a precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TACIT_CCACHE})
+  # The sloppiness is what ccache asks for before it caches files that use a precompiled header. Paths count from the
+  # source folder, so that a second clone finds what the first one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TACIT_CCACHE})
 endif()
 
 add_library(tacit_warnings INTERFACE)

@@ -13,7 +13,8 @@ tacit_library(tcp
           src/transport/tcp/handshake.cc src/transport/tcp/housekeeper.cc src/transport/tcp/lobby.cc
           src/transport/tcp/meeting_point.cc src/transport/tcp/messages.cc src/transport/tcp/offers.cc
           src/transport/tcp/other_end.cc src/transport/tcp/peer_memory.cc src/transport/tcp/reception.cc
-          src/transport/tcp/rendezvous.cc src/transport/tcp/socket_wire.cc src/transport/tcp/sockets.cc
+          src/transport/tcp/introduction.cc src/transport/tcp/peer_links.cc src/transport/tcp/rendezvous.cc src/transport/tcp/ring_memory.cc src/transport/tcp/shortcut.cc
+          src/transport/tcp/socket_wire.cc src/transport/tcp/sockets.cc
           src/transport/tcp/stream.cc src/transport/tcp/tcp.cc src/transport/tcp/tls.cc src/transport/tcp/wait_chain.cc
   DEPS transport
   LINK OpenSSL::SSL

@@ -233,7 +233,7 @@ void add_bench(CLI::App& app, Action& action) {
   bench->add_flag("--tls,!--insecure-plaintext", s->tls,
                   "Encrypt --world tcp, as `tacit launch` does if nothing is said, or do not");
   bench->add_flag("--sockets-only", s->sockets_only,
-                  "Keep large messages of --world tcp on the socket, as between machines");
+                  "Keep what ranks of --world tcp send each other on the socket, as between machines");
   bench->add_option("--timeout", s->timeout,
                     "Seconds after which a contestant that gives no answer is ended");
   bench->add_option("--compress", s->compress,

@@ -44,6 +44,7 @@ struct Settings {
   std::string job;
   double grace = 15;
   int may_lose = 0;
+  int restart = 0;
   bool no_prefix = false;
   bool insecure = false;
   bool node = false;
@@ -81,6 +82,8 @@ void check(const Settings& s) {
     throw InvalidConfig(fmt::format("--grace {} is no time; give 0 to {} seconds", s.grace, kLongestGrace));
   if (s.may_lose < 0)
     throw InvalidConfig(fmt::format("--may-lose {}: not a number of ranks; give 0 or more", s.may_lose));
+  if (s.restart < 0)
+    throw InvalidConfig(fmt::format("--restart {}: not a number of restarts; give 0 or more", s.restart));
   if (words_of(s.ssh).empty())
     throw InvalidConfig(
         "--ssh is empty; give the command that runs another one on a host, such as --ssh ssh");
@@ -105,6 +108,7 @@ Job make_job(const Settings& s, int size) {
   job.size = size;
   if (!s.insecure) job.key = JobKey::random();
   job.command = s.command;
+  job.restarts = s.restart > 0;
   return job;
 }
 
@@ -112,7 +116,7 @@ Supervisor::Options watch_options(const Settings& s, int size) {
   if (s.may_lose >= size)
     throw InvalidConfig(
         fmt::format("--may-lose {} leaves none of {} ranks; give {} or fewer", s.may_lose, size, size - 1));
-  return {size, std::chrono::duration<double>(s.grace), s.may_lose, !s.no_prefix};
+  return {size, std::chrono::duration<double>(s.grace), s.may_lose, s.restart, !s.no_prefix};
 }
 
 void warn(Supervisor& supervisor, const Settings& s) {
@@ -138,10 +142,10 @@ int run_local(const Settings& s) {
     typed = make_pipe();
     terminal = std::make_unique<TerminalInput>(loop, std::move(typed.write));
   }
-  start_ranks(children, job, {0, job.size}, std::move(listener.socket),
-              terminal ? typed.read.get() : STDIN_FILENO);
+  LocalRanks ranks(children, job, {0, job.size});
+  ranks.start(std::move(listener.socket), terminal ? typed.read.get() : STDIN_FILENO);
   typed.read.close();
-  supervisor.run(children);
+  supervisor.run(ranks);
   return supervisor.exit_code();
 }
 
@@ -210,6 +214,11 @@ void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& c
   launch
       ->add_option("--may-lose", s->may_lose,
                    "Ranks that may fail without the end of the job, for programs that go on without them")
+      ->capture_default_str();
+  launch
+      ->add_option(
+          "--restart", s->restart,
+          "How many times in all a lost rank is started again, where the others go on and take it in")
       ->capture_default_str();
   launch->add_flag("--no-prefix", s->no_prefix,
                    "Pass output on unchanged, without the rank in front of its lines");

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/layout.h"
 #include "cli/print_or_drop.h"
 #include "cli/terminal.h"
@@ -40,7 +42,8 @@ std::string figures_of(const Summary& s) {
 }  // namespace
 
 std::string describe(const RankLost& lost) {
-  return fmt::format("rank {} was lost at step {}: {}", lost.rank, lost.step, lost.why);
+  const std::string back = lost.back < 0 ? "" : fmt::format(" and was back at step {}", lost.back);
+  return fmt::format("rank {} was lost at step {}{}: {}", lost.rank, lost.step, back, lost.why);
 }
 
 void print_table(const Summary& s, std::optional<double> target) {
@@ -75,8 +78,9 @@ void print_table(const Summary& s, std::optional<double> target) {
                     100 * *s.compute_seconds / s.seconds, 100 * *s.communicate_seconds / s.seconds,
                     100 * *s.wait_seconds / s.seconds));
   for (const RankLost& lost : s.lost) row("lost", describe(lost));
-  if (!s.lost.empty())
-    row("", fmt::format("{} of {} workers finished", s.workers - static_cast<int>(s.lost.size()), s.workers));
+  const auto gone =
+      std::count_if(s.lost.begin(), s.lost.end(), [](const RankLost& each) { return each.back < 0; });
+  if (!s.lost.empty()) row("", fmt::format("{} of {} workers finished", s.workers - gone, s.workers));
   if (!s.weights_hash.empty()) row("weights hash", s.weights_hash);
   if (!s.trace_hash.empty()) row("trace hash", s.trace_hash);
 }

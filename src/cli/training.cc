@@ -60,6 +60,11 @@ class Observer final : public TrainObserver {
     account_.write(event);
     spdlog::warn("{}; the others go on", describe(event));
   }
+  void on_return(const RankBack& event) override {
+    report();
+    account_.write(event);
+    spdlog::info("rank {} is back at step {}", event.rank, event.step);
+  }
   void on_warning(const std::string& what) override { spdlog::warn("{}", what); }
   void on_resume(const RunResumed& event) override {
     account_.write(event);
@@ -92,8 +97,9 @@ struct Prepared {
   Prepared(const TrainSettings& s, const World& world, std::optional<DataPair> loaded)
       : models(all_models(threads_per_rank(world.local_ranks()))) {
     const bool resumes = !s.train.checkpoint.resume.empty();
-    if (!s.overwrite && !resumes && world.rank() == 0) Account::refuse_used(s.out);
-    if (world.rank() == 0) clear_checkpoints(s);
+    const bool begins = world.rank() == 0 && !world.came_back();
+    if (!s.overwrite && !resumes && begins) Account::refuse_used(s.out);
+    if (begins) clear_checkpoints(s);
     check_compression(s.train, builtin_strategies(), world.size());
     data = loaded ? std::move(*loaded) : load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
@@ -130,7 +136,7 @@ bool lost_itself(const std::exception_ptr& error, int rank) {
 
 // Whether this process shows nothing before its summary.
 bool is_silent(const TrainSettings& settings, const World& world) {
-  return settings.quiet || settings.json || world.rank() != 0;
+  return settings.quiet || settings.json || world.rank() != 0 || world.came_back();
 }
 
 // How one rank runs, whatever it is that it does; told what happens through the observer.
@@ -146,7 +152,7 @@ class Run {
         started_(std::move(started)),
         guess_(guess),
         account_(settings.out, started_),
-        reports_(world.rank() == 0) {
+        reports_(world.rank() == 0 && !world.came_back()) {
     if (reports_) settings.train.checkpoint.resume.empty() ? account_.begin() : account_.go_on();
   }
 
@@ -222,7 +228,11 @@ class Run {
   // The accounts of all ranks that live. What a rank noticed of losses and evaluations is in its own alone.
   std::vector<RankReport> gather(Process& me, RankReport mine, TrainObserver& observer) {
     auto all = gather_reports(me.control(), mine);
-    reports_ = all.front().rank == me.rank();
+    // Of these, and not of those that live now: some may have ended already.
+    std::vector<int> ranks;
+    for (const RankReport& each : all) ranks.push_back(each.rank);
+    sort_by_entry(ranks, [&](int rank) { return me.control().entry(rank); });
+    reports_ = ranks.front() == me.rank();
     if (!reports_) return all;
     for (std::size_t i = add_losses(me.control(), mine); i < mine.lost.size(); ++i)
       observer.on_loss(mine.lost[i]);  // after its last step
@@ -256,7 +266,7 @@ class Run {
   const std::optional<Guess> guess_;
   Account account_;
   std::exception_ptr error_;
-  bool reports_;  // rank 0, or the lowest that lives
+  bool reports_;  // rank 0, or the first of those that live: Comm::head
 };
 
 RunStarted started(const World& world, const TrainSettings& s) {
@@ -280,7 +290,7 @@ void check(const TrainSettings& s) {
         "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
-  bucket_floats("--bucket", s.train.bucket, 1);
+  bucket_floats("--bucket", s.train.bucket, 1, builtin_strategies().find(s.train.strategy));
   make_optimizer(s.train.optimizer);
   make_schedule(s.train.schedule);
 }

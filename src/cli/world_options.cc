@@ -95,12 +95,13 @@ World open_world(const WorldSettings& s, bool quiet, bool survive, std::vector<S
   options.limits = {Seconds(s.timeout), Seconds(s.stall),
                     [](const std::string& line) { spdlog::warn(line); }};
   options.lost_after = Seconds(s.lost_after.value_or(kLostAfter));
-  options.survive = survive;
+  options.survive = options.take_back = survive;
   options.native_collectives = native_collectives(s.collectives);
   options.settings = std::move(alike);
   options.settings.push_back({"--collectives", s.collectives});
   World world = World::open(choice_of(s), std::move(options));
-  if (!quiet && world.rank() == 0 && !world.how().empty()) LiveLines::of_stderr().say("tacit: " + world.how());
+  if (!quiet && world.rank() == 0 && !world.came_back() && !world.how().empty())
+    LiveLines::of_stderr().say("tacit: " + world.how());
   return world;
 }
 

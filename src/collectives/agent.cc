@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,19 +25,22 @@ ConstBytes header_bytes(const RequestHeader& h) { return std::as_bytes(std::span
 
 class EndpointAnswer final : public Answer {
  public:
-  EndpointAnswer(Endpoint& endpoint, int to, Tag tag, Unattended& answers)
-      : endpoint_(endpoint), to_(to), tag_(tag), answers_(answers) {}
+  // `entry` is that of the life that asked.
+  EndpointAnswer(Endpoint& endpoint, Arrival to, std::uint32_t entry, Unattended& answers)
+      : endpoint_(endpoint), to_(to.peer), entry_(entry), tag_(to.tag), answers_(answers) {}
   void send(ConstBytes reply) override {
     const auto kept = std::make_shared<const KeptBytes>(reply);
     send(kept->view(), kept);
   }
   void send(ConstBytes reply, std::shared_ptr<const void> keep) override {
+    if (endpoint_.entry(to_) != entry_) return;  // it was lost, and is another one now
     answers_.add_send(endpoint_.isend(to_, tag_, reply), std::move(keep));
   }
 
  private:
   Endpoint& endpoint_;
   int to_;
+  std::uint32_t entry_;
   Tag tag_;
   Unattended& answers_;
 };
@@ -93,6 +97,7 @@ class Agent::Desk {
   };
   struct Asked {
     int from;
+    std::uint32_t entry;
     std::optional<RequestHeader> header;  // nothing: the rank has left
     Request body;                         // null: there is none
   };
@@ -124,7 +129,7 @@ class Agent::Desk {
   }
 
   void take_in(const Arrival& arrival) {
-    Asked asked{arrival.peer, std::nullopt, nullptr};
+    Asked asked{arrival.peer, endpoint_.entry(arrival.peer), std::nullopt, nullptr};
     if (!arrival.data.empty()) asked.header = header_;
     if (asked.header && header_.body_bytes > 0)
       asked.body = endpoint_.iborrow(arrival.peer, body_tag(at_.lane(), header_.ticket));
@@ -155,8 +160,8 @@ class Agent::Desk {
       if (asked.body) call.body = asked.body->wait().data;
       std::unique_ptr<Answer> answer;
       if (h.kind() == Kind::kCall)
-        answer = std::make_unique<EndpointAnswer>(endpoint_, asked.from, reply_tag(at_.lane(), h.ticket),
-                                                  answers_);
+        answer = std::make_unique<EndpointAnswer>(
+            endpoint_, Arrival{asked.from, reply_tag(at_.lane(), h.ticket), {}}, asked.entry, answers_);
       handler_(call, std::move(answer));
     } catch (const PeerLost&) {
       if (!endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
@@ -245,6 +250,34 @@ void Caller::call_all(std::uint32_t service, std::span<const Addressed> calls) {
     if (arrival.data.size() != calls[i].reply.size())
       refuse_length(endpoint_.rank(), arrival, calls[i].reply.size());
   }
+}
+
+bool Caller::unless_lost(const std::function<void()>& job) const {
+  try {
+    job();
+    return true;
+  } catch (const PeerLost&) {
+    if (!endpoint_.survives() || !endpoint_.here(endpoint_.rank())) throw;
+    return false;
+  }
+}
+
+std::vector<bool> Caller::try_call_all(std::uint32_t service, std::span<const Addressed> calls) {
+  std::vector<bool> answered(calls.size(), true);
+  std::deque<std::optional<Sending>> sending(calls.size());
+  const auto each_of_them = [&](const std::function<void(std::size_t)>& job) {
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      if (answered[i] && !unless_lost([&] { job(i); })) answered[i] = false;
+  };
+  each_of_them([&](std::size_t i) { sending[i].emplace(*this, service, Kind::kCall, calls[i]); });
+  each_of_them([&](std::size_t i) { sending[i]->wait(); });
+  each_of_them([&](std::size_t i) {
+    const Arrival arrival = sending[i]->answer();
+    if (arrival.data.size() == calls[i].reply.size()) return;
+    if (!arrival.data.empty()) refuse_length(endpoint_.rank(), arrival, calls[i].reply.size());
+    answered[i] = false;
+  });
+  return answered;
 }
 
 }  // namespace tacit

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "tacit/collectives/calls.h"
 #include "tacit/core/tasks.h"
@@ -38,10 +40,14 @@ class Caller {
   enum class Tickets : std::uint32_t { kEven, kOdd };
   // `calls` have been made already: for tests.
   Caller(Endpoint& endpoint, Tag::Lane lane, Tickets tickets = Tickets::kEven, std::uint32_t calls = 0)
-      : endpoint_(endpoint), lane_(lane), next_ticket_(2 * calls + static_cast<std::uint32_t>(tickets)) {}
+      : endpoint_(endpoint),
+        lane_(lane),
+        next_ticket_(2 * (calls + first_of(endpoint.entry(endpoint.rank()))) +
+                     static_cast<std::uint32_t>(tickets)) {}
   // See Service, whose number is given here.
   void post_all(std::uint32_t service, std::span<const Addressed> posts);
   void call_all(std::uint32_t service, std::span<const Addressed> calls);
+  std::vector<bool> try_call_all(std::uint32_t service, std::span<const Addressed> calls);
   void post(int peer, std::uint32_t service, const Call& call) {
     const Addressed one{peer, call};
     post_all(service, {&one, 1});
@@ -57,6 +63,11 @@ class Caller {
   std::unique_ptr<Sending> begin_post(int peer, std::uint32_t service, const Call& call);
 
  private:
+  // A rank that has come back begins far from where its earlier lives were: an answer to one of those is nobody's.
+  static constexpr std::uint32_t first_of(std::uint32_t entry) { return entry * 0x1E3779B1U; }
+  // False where the job ended because a peer is lost, and this rank goes on without it.
+  bool unless_lost(const std::function<void()>& job) const;
+
   Endpoint& endpoint_;
   Tag::Lane lane_;
   std::atomic<std::uint32_t> next_ticket_;

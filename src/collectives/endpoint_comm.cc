@@ -42,6 +42,9 @@ class EndpointService final : public Service {
   }
   void post_all(std::span<const Addressed> posts) override { caller_.post_all(address_.service, posts); }
   void call_all(std::span<const Addressed> calls) override { caller_.call_all(address_.service, calls); }
+  std::vector<bool> try_call_all(std::span<const Addressed> calls) override {
+    return caller_.try_call_all(address_.service, calls);
+  }
 
  private:
   Caller& caller_;

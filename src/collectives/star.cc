@@ -16,6 +16,8 @@ namespace {
 // Methods above those of StarOp.
 constexpr std::uint32_t kAsk = 0x3F000000;
 constexpr std::uint32_t kResult = 0x3F000001;
+constexpr std::uint32_t kAdmit = 0x3F000002;    // count on a rank that is back
+constexpr std::uint32_t kEntered = 0x3F000003;  // by that rank: ask it what is asked of the others
 
 FloatView floats(std::vector<std::byte>& bytes) {
   return std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
@@ -24,17 +26,97 @@ FloatView floats(std::vector<std::byte>& bytes) {
 }  // namespace
 
 Star::Star(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane)
-    : endpoint_(endpoint), caller_(endpoint, lane, Caller::Tickets::kOdd), monitor_(tasks.make_monitor()) {
-  const auto on_departure = [this](int) { settle(); };
+    : endpoint_(endpoint),
+      caller_(endpoint, lane, Caller::Tickets::kOdd),
+      monitor_(tasks.make_monitor()),
+      parts_(static_cast<std::size_t>(endpoint.size())) {
   agent_ = std::make_unique<Agent>(
       endpoint, tasks, Agent::Address{lane, kService},
       [this](const Call& call, std::unique_ptr<Answer> answer) { on_call(call, std::move(answer)); },
-      on_departure);
+      [this](int rank) { on_departure(rank); });
 }
+
+// --- who takes part
+
+bool Star::takes_part(int rank) const {
+  const std::lock_guard lock(*monitor_);
+  const Part& part = parts_[static_cast<std::size_t>(rank)];
+  return part.entered && part.entry == endpoint_.entry(rank);
+}
+
+bool Star::counts(int rank) const {
+  const std::lock_guard lock(*monitor_);
+  return parts_[static_cast<std::size_t>(rank)].entry == endpoint_.entry(rank);
+}
+
+std::vector<int> Star::members(std::int64_t number) const {
+  std::vector<int> ranks = living(endpoint_);
+  const std::lock_guard lock(*monitor_);
+  std::erase_if(ranks, [&](int rank) {
+    const Part& part = parts_[static_cast<std::size_t>(rank)];
+    return part.entry != endpoint_.entry(rank) || number < part.from;
+  });
+  return ranks;
+}
+
+int Star::head(std::int64_t number) const {
+  std::vector<int> ranks = members(number);
+  TACIT_CHECK(!ranks.empty(), "a rank that takes no part has come to a collective");
+  sort_by_entry(ranks, [this](int rank) { return endpoint_.entry(rank); });
+  return ranks.front();
+}
+
+// What is said of an earlier life comes too late.
+void Star::count_on(const Admission& whom, bool entered) {
+  const std::lock_guard lock(*monitor_);
+  Part& part = parts_[static_cast<std::size_t>(whom.rank)];
+  if (whom.entry >= part.entry) part = {whom.entry, whom.from, entered};
+}
+
+bool Star::tell(std::uint32_t method, const Admission& whom) {
+  const Call call{.method = method, .body = std::as_bytes(std::span(&whom, 1))};
+  bool all = true;
+  for (const int rank : members(whom.from)) {
+    std::byte met{1};
+    try {
+      caller_.call(rank, kService, call, Bytes(&met, 1));
+    } catch (const PeerLost&) {
+      (void)living(endpoint_);  // throws where it is this one that is lost; else there is one less to know
+    }
+    all = all && met != std::byte{0};
+  }
+  return all;
+}
+
+bool Star::admit(const Admission& whom) { return tell(kAdmit, whom); }
+
+void Star::enter(std::int64_t number) {
+  const int own = endpoint_.rank();
+  for (const int rank : living(endpoint_))
+    count_on({rank, endpoint_.entry(rank), rank == own ? number : 0}, true);
+  {
+    const std::lock_guard lock(*monitor_);
+    kept_number_ = number - 1;
+  }
+  tell(kEntered, {own, endpoint_.entry(own), number});
+}
+
+void Star::on_admission(const Call& call, Answer& answer) {
+  Admission whom;
+  TACIT_CHECK(call.body.size() == sizeof whom, "an admission of another form");
+  copy(call.body, std::as_writable_bytes(std::span(&whom, 1)));
+  count_on(whom, call.method == kEntered);
+  const std::byte met{endpoint_.here(whom.rank) && endpoint_.entry(whom.rank) == whom.entry
+                          ? std::uint8_t{1}
+                          : std::uint8_t{0}};
+  answer.send(ConstBytes(&met, 1));
+}
+
+// --- collectives
 
 void Star::join(std::int64_t number, StarOp op, ConstBytes x, Bytes result) {
   for (;;) {
-    const int head = living(endpoint_).front();
+    const int head = this->head(number);
     {
       const std::lock_guard lock(*monitor_);
       asked_[number].erase(head);  // it has not this result: here it comes
@@ -66,6 +148,7 @@ void Star::keep(std::int64_t number, ConstBytes result) {
 void Star::on_call(const Call& call, std::unique_ptr<Answer> answer) {
   if (call.method == kAsk) return on_ask(call.from, call.step);
   if (call.method == kResult) return on_result(call.step, call.body);
+  if (call.method == kAdmit || call.method == kEntered) return on_admission(call, *answer);
   joins_[call.from] = {
       call.step, StarOp::of(call.method), {call.body.begin(), call.body.end()}, std::move(answer)};
   settle();
@@ -103,14 +186,22 @@ void Star::on_result(std::int64_t number, ConstBytes result) {
   }
 }
 
+// What it asked for, and was asked for, is forgotten: it may come back as another one.
+void Star::on_departure(int rank) {
+  joins_.erase(rank);
+  asked_by_us_.erase(rank);
+  settle();
+}
+
 void Star::settle() {
-  // What a rank sent before it was lost may come after the news of it.
-  std::erase_if(joins_, [this](const auto& join) { return !endpoint_.here(join.first); });
+  // What a rank sent before it was lost may come after the news of it, and of its return.
+  std::erase_if(joins_,
+                [this](const auto& join) { return !endpoint_.here(join.first) || !counts(join.first); });
   if (joins_.empty()) return;
   std::int64_t number = joins_.begin()->second.number;
   for (const auto& [rank, join] : joins_) number = std::min(number, join.number);
   bool complete = true;
-  for (const int rank : living(endpoint_)) {
+  for (const int rank : members(number)) {
     const auto found = joins_.find(rank);
     if (found != joins_.end() && found->second.number == number) continue;
     complete = false;

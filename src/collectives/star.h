@@ -44,6 +44,19 @@ class Star {
   // This rank has the result of a collective: peers may ask for it until the next one is done.
   void keep(std::int64_t number, ConstBytes result);
 
+  // Whether a rank that is here takes part: one that has come back does so once it has said that it does.
+  bool takes_part(int rank) const;
+  // All that take part count on a rank that is back, from this collective on. Returns when they know; false where one of
+  // them has not met it.
+  struct Admission {
+    int rank = 0;
+    std::uint32_t entry = 0;
+    std::int64_t from = 0;
+  };
+  bool admit(const Admission& whom);
+  // This rank is back, has been admitted, and is ready to be asked.
+  void enter(std::int64_t number);
+
  private:
   struct Join {
     std::int64_t number;
@@ -61,6 +74,17 @@ class Star {
   void on_call(const Call& call, std::unique_ptr<Answer> answer);
   void on_ask(int head, std::int64_t number);
   void on_result(std::int64_t number, ConstBytes result);
+  void on_departure(int rank);
+  // Says it to all that take part; false where one of them has not met the rank.
+  bool tell(std::uint32_t method, const Admission& whom);
+  void on_admission(const Call& call, Answer& answer);
+  void count_on(const Admission& whom, bool entered);
+  // Whether collectives are with it, from some number on.
+  bool counts(int rank) const;
+  // Those that a collective is among.
+  std::vector<int> members(std::int64_t number) const;
+  // The one of them that has been here longest, so that nobody who comes back becomes it while another one is.
+  int head(std::int64_t number) const;
   // Answers whom it can; asks those that are missing, once.
   void settle();
   std::vector<std::byte> combine() const;
@@ -68,8 +92,15 @@ class Star {
   Endpoint& endpoint_;
   Caller caller_;
   const std::unique_ptr<Monitor> monitor_;
-  std::int64_t kept_number_ = -1;  // this and the next two are guarded by monitor_
-  std::vector<std::byte> kept_;    // the result of that collective
+  // From which collective on a rank takes part, of the life that began with this entry: that of another one does not.
+  struct Part {
+    std::uint32_t entry = 0;
+    std::int64_t from = 0;
+    bool entered = true;  // it can be asked for other things too
+  };
+  std::vector<Part> parts_;  // by rank; this and the next three are guarded by monitor_
+  std::int64_t kept_number_ = -1;
+  std::vector<std::byte> kept_;  // the result of that collective
   // Heads that asked for a result which this rank may still get. Several: who is head is each rank's own opinion.
   std::map<std::int64_t, std::set<int>> asked_;
   Joins joins_;                              // the agent's, as the next

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "collectives/surviving_comm.h"
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -15,15 +17,46 @@ namespace {
 class SurvivingComm final : public Comm {
  public:
   SurvivingComm(Endpoint& endpoint, Tasks& tasks, Tag::Lane lane, std::unique_ptr<Comm> plain)
-      : endpoint_(endpoint), plain_(std::move(plain)), star_(endpoint, tasks, lane) {}
+      : endpoint_(endpoint),
+        plain_(std::move(plain)),
+        outside_(endpoint.entry(endpoint.rank()) > 0),
+        star_(endpoint, tasks, lane) {}
 
   int rank() const override { return plain_->rank(); }
   int size() const override { return plain_->size(); }
   Clock& clock() override { return plain_->clock(); }
   const Ledger& ledger() const override { return plain_->ledger(); }
   bool survives() const override { return true; }
-  std::vector<int> living() const override { return tacit::living(endpoint_); }
-  std::vector<Loss> losses() const override { return endpoint_.losses(); }
+  std::vector<int> living() const override {
+    std::vector<int> ranks = tacit::living(endpoint_);
+    if (outside_) return {rank()};
+    std::erase_if(ranks, [this](int each) { return !star_.takes_part(each); });
+    return ranks;
+  }
+  // Those too that are on their way back.
+  std::vector<Loss> losses() const override {
+    std::vector<Loss> all = endpoint_.losses();
+    if (outside_ || !endpoint_.disturbed()) return all;
+    for (const int each : tacit::living(endpoint_))
+      if (!star_.takes_part(each)) all.push_back({each, endpoint_.why_lost(each)});
+    std::sort(all.begin(), all.end(), [](const Loss& a, const Loss& b) { return a.rank < b.rank; });
+    return all;
+  }
+  bool disturbed() const override { return endpoint_.disturbed(); }
+  std::uint32_t entry(int of) const override { return endpoint_.entry(of); }
+
+  bool outside() const override { return outside_; }
+  std::int64_t admit(int peer, std::uint32_t entry) override {
+    if (!star_.admit({peer, entry, number_}))
+      throw Mismatch("rank " + std::to_string(peer) +
+                     " has come back, and not all that live have met it; it has to come again");
+    return number_;
+  }
+  void enter(std::int64_t number) override {
+    number_ = number;
+    star_.enter(number);
+    outside_ = false;
+  }
 
   void sum(FloatView x) override {
     together({StarOp::Kind::kSum}, bytes_of(x), [&] { plain_->sum(x); });
@@ -74,6 +107,7 @@ class SurvivingComm final : public Comm {
 
  private:
   void together(StarOp op, Bytes x, const std::function<void()>& plain) {
+    if (outside_) return;  // of one rank alone, a sum is what it has
     const std::int64_t number = number_++;
     before_.assign(x.begin(), x.end());
     if (!try_plain(plain)) star_.join(number, op, before_, x);
@@ -82,7 +116,7 @@ class SurvivingComm final : public Comm {
 
   // False where a rank is lost.
   bool try_plain(const std::function<void()>& plain) {
-    if (!endpoint_.losses().empty()) return false;
+    if (endpoint_.disturbed()) return false;
     try {
       plain();
       return true;
@@ -94,6 +128,7 @@ class SurvivingComm final : public Comm {
 
   Endpoint& endpoint_;
   const std::unique_ptr<Comm> plain_;
+  std::atomic<bool> outside_;      // tasks of protocols ask who lives
   std::int64_t number_ = 0;        // collectives so far
   std::vector<std::byte> before_;  // x, for the star: a plain collective may have failed in its middle
   Star star_;

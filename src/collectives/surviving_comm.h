@@ -22,6 +22,11 @@ namespace tacit {
 // gets: so that all ranks have the same one, and nobody is counted twice. Only the last collective of a run has no next
 // one: where a rank is lost there, those that remain may get different results.
 //
+// A rank that was lost and has come back (Endpoint::entry) is outside at first: its collectives are among itself alone,
+// and nobody counts on it. One that takes part admits it between two collectives, which all that live learn before either
+// goes on: no collective that the one admits it to can have ended without the other. From the first loss on all go over
+// the star, whoever has come back.
+//
 // all_to_all has no such form: after a loss it throws PeerLost. So do the collectives of Background::start and of forks.
 // A swap needs none: what does not come is not in its result.
 //

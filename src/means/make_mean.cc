@@ -8,13 +8,13 @@
 
 namespace tacit {
 
-std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options, const MeanForm& form) {
-  const std::optional<Compression>& compress = form.compress;
+std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options,
+                                const std::optional<Compression>& compress) {
   if (options.servers > 0) {
     if (compress)
       throw InvalidConfig("servers=" + std::to_string(options.servers) + " does not take the compressor " +
                           compress->text + ": what servers average and send back is not compressed");
-    return make_server_mean(w, options.servers, form.buckets);
+    return make_server_mean(w, options.servers, w.buckets());
   }
   if (const auto& silence = options.silence) {
     const Compression up = silence->up ? *silence->up
@@ -22,7 +22,7 @@ std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options, const Mea
                                        : Compression::parse(silence->otherwise);
     return make_coded_mean(w, options, {up, silence->down, true}, {});
   }
-  if (compress) return make_coded_mean(w, options, {*compress}, form.buckets);
+  if (compress) return make_coded_mean(w, options, {*compress}, w.buckets());
   return make_plain_mean();
 }
 

@@ -13,14 +13,10 @@ namespace tacit {
 
 struct MeanCodec;  // means/compressed_mean.h
 
-// How a run sends its means.
-struct MeanForm {
-  std::optional<Compression> compress;  // nothing where it does not
-  std::span<const Slice>
-      buckets{};  // what begin() will be given, in that order; none where it will not be called
-};
-// For vectors like w.params(). Throws InvalidConfig where they do not go together.
-std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options, const MeanForm& form);
+// For vectors like w.params(), whose parts that begin() will be given are w.buckets(). compress: the run's, if it has one.
+// Throws InvalidConfig where they do not go together.
+std::unique_ptr<Mean> make_mean(Worker& w, const MeanOptions& options,
+                                const std::optional<Compression>& compress);
 
 // The forms.
 std::unique_ptr<Mean> make_plain_mean();

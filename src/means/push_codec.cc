@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CD-SGD's rule on pushes: worker i sends C(p) of p = g + (eta_{t-1}/eta_t) e_i and keeps e_i <- p - C(p); a shard adds up
-// what the messages say.
+// what the messages say. A gradient that leaves in buckets is pushed in as many parts, unless the compressor chooses among
+// all of its values.
 #include "means/push_codec.h"
 
 #include <algorithm>
@@ -17,11 +18,13 @@ namespace {
 
 class PlainPushes final : public PushCodec {
  public:
-  PlainPushes(FloatView like, std::span<const Slice> shards) : sent_(like) {
-    for (const Slice& shard : shards) messages_.push_back(bytes_of(part(sent_.view(), shard)));
+  PlainPushes(FloatView like, Slice bucket, int servers) : bucket_(bucket), sent_(part(like, bucket)) {
+    for (const Slice& shard : Shards::parts(bucket.count, servers))
+      messages_.push_back(bytes_of(part(sent_.view(), shard)));
   }
+  Slice bucket() const override { return bucket_; }
   std::span<const ConstBytes> encode(Worker&, ConstFloatView x) override {
-    sent_.take(x);
+    sent_.take(part(x, bucket_));
     return messages_;
   }
   std::unique_ptr<ShardRule> decoding(Slice, std::unique_ptr<ShardRule> rule) const override { return rule; }
@@ -29,6 +32,7 @@ class PlainPushes final : public PushCodec {
   void load(Worker&, StateReader&) override {}
 
  private:
+  const Slice bucket_;
   Buffer sent_;
   std::vector<ConstBytes> messages_;
 };
@@ -114,8 +118,9 @@ class DecodingRule final : public ShardRule {
 
 class CodedPushes final : public PushCodec {
  public:
-  CodedPushes(Worker& w, const Compression& how, std::span<const Slice> shards)
+  CodedPushes(Worker& w, const Compression& how, Slice bucket, std::span<const Slice> shards)
       : how_(how),
+        bucket_(bucket),
         like_(w.params()),
         clock_(w.comm().clock()),
         own_(how, TensorSplit(w.tensors(), w.rows(), how.min_values).cut_at(shards), w.params(),
@@ -127,9 +132,12 @@ class CodedPushes final : public PushCodec {
     for (const Slice& shard : shards) contents_.push_back(content_of(own_.split(), shard, how.whole_model));
   }
 
+  Slice bucket() const override { return bucket_; }
   std::span<const ConstBytes> encode(Worker& w, ConstFloatView x) override {
     own_.take(x, {w.rank(), w.t(), rate_.rescale(w.lr())});
     Rng rng = w.rng(Rng::Use::kRounding);
+    // Each bucket has draws of its own; the one that begins with the vector has those of a push in one.
+    if (bucket_.offset > 0) rng = Rng(rng.next() + bucket_.offset, w.rank(), w.t(), Rng::Use::kRounding);
     for (std::size_t s = 0; s < contents_.size(); ++s) {
       const Rng draws(rng.next(), 0, 0, Rng::Use::kRounding);
       const ShardContent& content = contents_[s];
@@ -147,8 +155,9 @@ class CodedPushes final : public PushCodec {
     return messages_;
   }
   std::unique_ptr<ShardRule> decoding(Slice shard, std::unique_ptr<ShardRule> rule) const override {
+    const Slice there{bucket_.offset + shard.offset, shard.count};
     const auto content = std::find_if(contents_.begin(), contents_.end(),
-                                      [&](const ShardContent& c) { return c.shard == shard; });
+                                      [&](const ShardContent& c) { return c.shard == there; });
     TACIT_CHECK(content != contents_.end(), "a push codec was made for other shards");
     return std::make_unique<DecodingRule>(how_, *content, like_, std::move(rule), clock_);
   }
@@ -166,6 +175,7 @@ class CodedPushes final : public PushCodec {
 
  private:
   const Compression how_;
+  const Slice bucket_;
   const FloatView like_;
   Clock& clock_;
   Contribution own_;
@@ -179,11 +189,21 @@ class CodedPushes final : public PushCodec {
 
 }  // namespace
 
-std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers,
-                                           const std::optional<Compression>& compress) {
-  const std::vector<Slice> shards = Shards::parts(w.params().size(), servers);
-  if (compress) return std::make_unique<CodedPushes>(w, *compress, shards);
-  return std::make_unique<PlainPushes>(w.params(), shards);
+std::vector<std::unique_ptr<PushCodec>> make_push_codecs(Worker& w, int servers,
+                                                         const std::optional<Compression>& compress) {
+  std::vector<Slice> buckets(w.buckets().begin(), w.buckets().end());
+  if (buckets.empty() || (compress && compress->whole_model && !compress->by_bucket))
+    buckets = {{0, w.params().size()}};
+  std::vector<std::unique_ptr<PushCodec>> codecs;
+  for (const Slice& bucket : buckets) {
+    std::vector<Slice> shards = Shards::parts(bucket.count, servers);
+    for (Slice& each : shards) each.offset += bucket.offset;
+    if (compress)
+      codecs.push_back(std::make_unique<CodedPushes>(w, *compress, bucket, shards));
+    else
+      codecs.push_back(std::make_unique<PlainPushes>(w.params(), bucket, servers));
+  }
+  return codecs;
 }
 
 }  // namespace tacit

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tacit/protocols/shards.h"
 #include "tacit/strategy/push_codec.h"
@@ -11,7 +12,7 @@
 namespace tacit {
 
 // For vectors like w.params() and so many servers. compress: the run's, if it has one.
-std::unique_ptr<PushCodec> make_push_codec(Worker& w, int servers,
-                                           const std::optional<Compression>& compress);
+std::vector<std::unique_ptr<PushCodec>> make_push_codecs(Worker& w, int servers,
+                                                         const std::optional<Compression>& compress);
 
 }  // namespace tacit

@@ -53,18 +53,22 @@ int Activation::drawn(std::int64_t number) const {
   return static_cast<int>(rng.below(static_cast<std::uint64_t>(comm_.size())));
 }
 
+bool Activation::begin(std::int64_t number, By by) {
+  if (by == By::kDrawn && drawn(number) != comm_.rank()) return false;
+  if (by == By::kFirst && manner_.patience > 0) return false;
+  by == By::kAll ? start_(number) : activate(number);
+  return true;
+}
+
 void Activation::want(std::int64_t number, By by, const OverWithin& over_within) {
-  if (by == By::kAll) return start_(number);
-  if (by == By::kDrawn && drawn(number) != comm_.rank()) {
+  if (begin(number, by)) return;
+  if (by == By::kDrawn) {
     // Of its agent: a wait for news alone would have no end where a rank is lost, and nobody to name where it lasts.
     service_->call(drawn(number), {.method = kWait, .step = number}, {});
     return start_(number);  // the news may be on its way still
   }
-  if (by == By::kFirst && manner_.patience > 0) {
-    post(static_cast<int>(number % comm_.size()), kHere, number);
-    if (over_within(manner_.patience * pace_)) return;
-  }
-  activate(number);
+  post(static_cast<int>(number % comm_.size()), kHere, number);
+  if (!over_within(manner_.patience * pace_)) activate(number);
 }
 
 void Activation::activate(std::int64_t number) {

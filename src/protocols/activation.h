@@ -53,6 +53,8 @@ class Activation {
   // The trainer comes to a collective and goes on from it: its usual time is measured from the one to the other.
   void come();
   void leave();
+  // The trainer has begun to come to this number. Activates it where that is this rank's to do at once; whether it was.
+  bool begin(std::int64_t number, By by);
   // The trainer wants this number, which is not over here. Returns when it is over or has been started.
   void want(std::int64_t number, By by, const OverWithin& over_within);
   // What who comes first and who is drawn depend on. Between two collectives, by the trainer.

@@ -12,12 +12,18 @@ namespace tacit {
 
 GroupSums::GroupSums(Comm& comm, Tasks& tasks, FloatView x, Groups groups, Manner manner)
     : comm_(comm),
+      reading_(comm.disturbed()),
       board_(comm, tasks, x),
       part_(std::make_unique<KeptPart>(comm, std::move(groups), manner.late, x)),
       task_(std::make_unique<SumTask>(comm, tasks, *part_, Activation::Manner{.patience = manner.patience},
                                       "group-sums")) {}
 
 GroupSums::~GroupSums() = default;
+
+void GroupSums::rejoin(std::int64_t made, ConstFloatView x) {
+  number_ = made;
+  board_.publish(x, number_);
+}
 
 // False where a rank was lost, and from now on boards are read.
 bool GroupSums::done(const std::function<void(SumTask&)>& job) {

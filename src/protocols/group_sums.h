@@ -63,6 +63,10 @@ class GroupSums {
   // Both are collective, between two sums.
   void save(StateWriter& state) const;
   void load(StateReader& state);
+  // How many next() have been, the same on every rank between two steps; and for a rank that has come back and was told
+  // so: it goes on with these and its x. Not collective. Such a world reads boards.
+  std::int64_t made() const { return number_; }
+  void rejoin(std::int64_t made, ConstFloatView x);
 
  private:
   bool done(const std::function<void(SumTask&)>& job);
@@ -70,7 +74,7 @@ class GroupSums {
 
   Comm& comm_;
   std::int64_t number_ = 0;  // of the next sum
-  bool reading_ = false;     // a rank was lost: boards in place of sums
+  bool reading_;             // a rank was lost: boards in place of sums
   Board board_;              // what the trainer gave last
   const std::unique_ptr<KeptPart> part_;
   const std::unique_ptr<SumTask> task_;  // after what it uses

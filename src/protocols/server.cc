@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "protocols/server.h"
 
+#include <span>
 #include <utility>
 
 #include "protocols/rounds.h"
 #include "tacit/core/buffer.h"
+#include "tacit/core/channel.h"
+#include "tacit/core/error.h"
+#include "tacit/protocols/shards.h"
+#include "tacit/strategy/push_codec.h"
 
 namespace tacit {
 namespace {
@@ -48,29 +53,97 @@ class ServerRule final : public ShardRule {
 
 }  // namespace
 
-Servers::Servers(Worker& w, int servers) : codec_(w.make_push_codec(servers)) {
-  auto optimizer = w.new_optimizer();  // with what the codec left of its momentum
-  gain_ = optimizer->gain() * codec_->gain();
-  shards_.emplace(w.comm(), servers, w.params().size(), [&](Slice shard) {
-    rates_.emplace(w.tasks());
-    return codec_->decoding(shard, std::make_unique<ServerRule>(w.size(), part(w.params(), shard),
-                                                                std::move(optimizer), *rates_));
+// What is pushed alone.
+struct Servers::Piece {
+  Piece(Worker& w, int servers, std::unique_ptr<PushCodec> with, const Optimizer& optimizer)
+      : codec(std::move(with)), bucket(codec->bucket()) {
+    const FloatView weights = part(w.params(), bucket);
+    shards.emplace(w.comm(), servers, bucket.count, [&](Slice shard) {
+      rates.emplace(w.tasks());
+      return codec->decoding(
+          shard, std::make_unique<ServerRule>(w.size(), part(weights, shard), optimizer.fresh(), *rates));
+    });
+  }
+
+  const std::unique_ptr<PushCodec> codec;
+  const Slice bucket;
+  std::span<const ConstBytes> messages;  // the codec's
+  bool begun = false;                    // to push the gradient that is not whole yet
+  std::optional<Channel<float>>
+      rates;  // where a shard lives here: eta_0, eta_1, ..., put in before the step is pushed
+  std::optional<Shards> shards;
+  std::unique_ptr<Pending> exchange;  // last: it ends before what it uses
+};
+
+Servers::Servers(Worker& w, int servers) {
+  auto codecs = w.make_push_codecs(servers);
+  const auto optimizer = w.new_optimizer();  // with what the codecs left of its momentum
+  gain_ = optimizer->gain() * codecs[0]->gain();
+  for (auto& codec : codecs)
+    pieces_.push_back(std::make_unique<Piece>(w, servers, std::move(codec), *optimizer));
+}
+
+Servers::~Servers() = default;
+
+void Servers::start(Worker& w, Piece& piece, ConstFloatView g, std::optional<FloatView> out) {
+  if (piece.exchange) piece.exchange->wait();  // it reads what the codec writes
+  piece.messages = piece.codec->encode(w, g);  // first: it may refuse g, and then nothing has happened
+  if (piece.rates) piece.rates->put(w.lr());
+  piece.exchange = w.comm().start([&piece, t = w.t(), out](Collectives&) {
+    piece.shards->push(t, piece.messages);
+    if (out) piece.shards->pull(t, part(*out, piece.bucket));
   });
 }
 
-void Servers::prepare(Worker& w, ConstFloatView g) {
-  ready_ = codec_->encode(w, g);  // first: it may refuse g, and then nothing has happened
-  if (rates_) rates_->put(w.lr());
+void Servers::begin(Worker& w, Slice part, ConstFloatView g, std::optional<FloatView> out) {
+  for (const auto& each : pieces_) {
+    if (each->bucket != part) continue;
+    TACIT_CHECK(!std::exchange(each->begun, true), "a part of a push was begun twice");
+    start(w, *each, g, out);
+  }
+}
+
+void Servers::push(Worker& w, ConstFloatView g, std::optional<FloatView> out) {
+  for (const auto& each : pieces_)
+    if (!std::exchange(each->begun, false)) start(w, *each, g, out);
+}
+
+void Servers::pull(Worker& w, FloatView out) {
+  pull_ = w.comm().start([this, t = w.t(), out](Collectives&) {
+    for (const auto& each : pieces_) each->shards->pull(t, part(out, each->bucket));
+  });
+}
+
+void Servers::wait_for_pull() {
+  if (pull_) pull_->wait();
+}
+
+void Servers::wait() {
+  for (const auto& each : pieces_)
+    if (each->exchange) each->exchange->wait();
+  wait_for_pull();
+}
+
+void Servers::read(Collectives& over, std::int64_t t, FloatView out) const {
+  for (const auto& each : pieces_) each->shards->read(over, t, part(out, each->bucket));
+}
+
+void Servers::close() {
+  for (const auto& each : pieces_) each->shards->close();
 }
 
 void Servers::save(Worker& w, std::int64_t t, StateWriter& state) {
-  codec_->save(w, state);
-  shards_->save(t, state);
+  for (const auto& each : pieces_) {
+    each->codec->save(w, state);
+    each->shards->save(t, state);
+  }
 }
 
 void Servers::load(Worker& w, StateReader& state) {
-  codec_->load(w, state);
-  shards_->load(state);
+  for (const auto& each : pieces_) {
+    each->codec->load(w, state);
+    each->shards->load(state);
+  }
 }
 
 }  // namespace tacit

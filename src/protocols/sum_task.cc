@@ -45,7 +45,7 @@ void SumTask::run(Collectives& beside) {
 
 void SumTask::obey(Collectives& beside, const Order& order) {
   if (order.kind == Order::Kind::kBeginAt) running_number_ = order.number;
-  if (order.kind == Order::Kind::kGive) take_in(order);
+  if (order.kind == Order::Kind::kGive || order.kind == Order::Kind::kBegin) take_in(order);
   if (order.kind == Order::Kind::kDo) {
     (*order.job)();
     replies_.put({.over = true});
@@ -53,11 +53,12 @@ void SumTask::obey(Collectives& beside, const Order& order) {
   while (order.kind == Order::Kind::kRun && running_number_ <= order.number) sum(beside);
 }
 
-// The trainer has come to a sum.
+// The trainer has come to a sum. What has only begun when the sum is over is given when all of it is there.
 void SumTask::take_in(const Order& given) {
   const bool late = given.number < running_number_;
   if (!late) waiting_ = given;
-  part_.give(given.x, late);
+  if (given.kind == Order::Kind::kGive) part_.give(given.x, late);
+  if (given.kind == Order::Kind::kBegin && !late) part_.begin(given.x);
   replies_.put({.over = late});
 }
 
@@ -80,10 +81,16 @@ SumTask::Reply SumTask::reply() {
 
 SumTask::Reply SumTask::await(FloatView x, std::int64_t number, Activation::By by) {
   activation_.come();
-  orders_.put({Order::Kind::kGive, number, x});
-  const Reply given = reply();
+  const auto [begun, started] = std::exchange(begun_, {});
+  const auto give = [&] {
+    orders_.put({Order::Kind::kGive, number, x});
+    return reply();
+  };
+  Reply given = begun ? reply() : give();
+  if (begun && given.over) given = give();  // it had begun too late
   if (given.over || given.error) return given;
-  std::optional<Reply> early;
+  std::optional<Reply> early = begun ? replies_.try_get() : std::nullopt;
+  if (early || started) return early ? *early : reply();
   activation_.want(number, by, [&](Seconds patience) {
     const BlockedBehind blocked(*tally_);
     early = replies_.get_until(clock_.now() + patience);
@@ -98,6 +105,11 @@ void SumTask::settle(const Reply& reply) {
 }
 
 void SumTask::next(FloatView x, std::int64_t number, Activation::By by) { settle(await(x, number, by)); }
+
+void SumTask::begin(FloatView x, std::int64_t number, Activation::By by) {
+  orders_.put({Order::Kind::kBegin, number, x});
+  begun_ = {true, activation_.begin(number, by)};
+}
 
 void SumTask::between(const std::function<void()>& job) {
   orders_.put({.kind = Order::Kind::kDo, .job = &job});

@@ -11,6 +11,7 @@
 #include "protocols/activation.h"
 #include "tacit/collectives/comm.h"
 #include "tacit/core/channel.h"
+#include "tacit/core/error.h"
 
 namespace tacit {
 
@@ -24,6 +25,9 @@ class SumPart {
   virtual ~SumPart() = default;
   // The trainer has come with x to a sum that this rank has not run yet or, late, to one that it has run.
   virtual void give(FloatView x, bool late) = 0;
+  // It has come with the beginning of x to a sum that this rank has not run yet. How that waits for the rest is the
+  // part's affair, and all of x is there before the trainer asks for the sum.
+  virtual void begin(FloatView) { throw Bug("a sum of whole vectors was begun with a part of one"); }
   // Runs a sum. Its trainer's x, where that waits for this sum: what it shall go on with.
   virtual void sum(Collectives& beside, std::int64_t number, std::optional<FloatView> waiting) = 0;
 };
@@ -46,6 +50,9 @@ class SumTask {
   // Gives x to a sum, one number after the other. Where this rank has run it already, returns as soon as the task has
   // run what was activated so far; otherwise waits until it is activated, by whom `by` says, and has run.
   void next(FloatView x, std::int64_t number, Activation::By by);
+  // Says that x will be given to the next sum and is the task's until then, which is after next(): where this rank has
+  // not run that sum, x counts as there, and the sum may begin. Does not wait.
+  void begin(FloatView x, std::int64_t number, Activation::By by);
   // Does this on the task, between two sums, and waits for it.
   void between(const std::function<void()>& job);
   // What the next sums depend on, but for parts. load() says which sum is the next.
@@ -56,9 +63,9 @@ class SumTask {
  private:
   // What the task is asked for, by the trainer and by the agent.
   struct Order {
-    enum class Kind { kRun, kGive, kDo, kBeginAt, kStop } kind;
+    enum class Kind { kRun, kBegin, kGive, kDo, kBeginAt, kStop } kind;
     std::int64_t number = 0;
-    FloatView x{};                               // kGive: the trainer's, who waits for the reply
+    FloatView x{};  // kGive: the trainer's, who waits for the reply; kBegin: of both
     const std::function<void()>* job = nullptr;  // kDo: likewise
   };
   // What it tells the trainer.
@@ -80,6 +87,11 @@ class SumTask {
   Channel<Order> orders_;
   Channel<Reply> replies_;
   const std::shared_ptr<TaskTally> tally_;  // of the task
+  struct Begun {
+    bool any = false;      // x of the next sum has
+    bool started = false;  // and this rank has activated that
+  };
+  Begun begun_;  // the trainer's
 
   // The task's.
   std::int64_t running_number_ = 0;  // the next sum to run

@@ -11,6 +11,7 @@ std::string to_json_line(const StepsDone& event) { return dump(to_json(event)); 
 std::string to_json_line(const Evaluated& event) { return dump(to_json(event)); }
 std::string to_json_line(const RankTimes& event) { return dump(to_json(event)); }
 std::string to_json_line(const RankLost& event) { return dump(to_json(event)); }
+std::string to_json_line(const RankBack& event) { return dump(to_json(event)); }
 std::string to_json_line(const Summary& event) { return dump(to_json(event)); }
 
 std::string to_json_text(const Summary& summary) {

@@ -76,12 +76,19 @@ void fields(E& e, const Visit& visit) {
 }
 
 template <class E, class Visit>
-requires std::is_same_v<std::remove_const_t<E>, RankLost>
+requires std::is_same_v<std::remove_const_t<E>, RankLost> || std::is_same_v<std::remove_const_t<E>, RankBack>
 void fields(E& e, const Visit& visit) {
   visit("rank", e.rank);
   visit("step", e.step);
-  visit("why", e.why);
+  if constexpr (requires { e.why; }) {
+    visit("why", e.why);
+    visit("back", e.back);
+  }
 }
+
+// Logs of earlier versions have none of these.
+inline bool is_recent(std::string_view name) { return name == "advice" || name == "back"; }
+
 // For lists of them.
 template <class E>
 concept Listed = std::is_same_v<E, RankLost> || std::is_same_v<E, RankTimes>;
@@ -91,7 +98,9 @@ void to_json(Json& json, const E& each) {
 }
 template <Listed E>
 void from_json(const Json& json, E& each) {
-  fields(each, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  fields(each, [&](const char* name, auto& value) {
+    if (!is_recent(name) || json.contains(name)) json.at(name).get_to(value);
+  });
 }
 
 template <class E, class Visit>
@@ -134,6 +143,7 @@ inline const char* event_name(const StepsDone&) { return "steps_done"; }
 inline const char* event_name(const Evaluated&) { return "evaluated"; }
 inline const char* event_name(const RankTimes&) { return "rank_times"; }
 inline const char* event_name(const RankLost&) { return "rank_lost"; }
+inline const char* event_name(const RankBack&) { return "rank_back"; }
 inline const char* event_name(const Summary&) { return "run_ended"; }
 
 template <class Event>
@@ -175,8 +185,8 @@ Event from_json(const Json& json) {
     constexpr bool list =
         std::is_same_v<Value, std::vector<RankLost>> || std::is_same_v<Value, std::vector<RankTimes>>;
     constexpr bool optional = requires { value.has_value(); };
-    // Logs of earlier versions have neither these nor the advice.
-    const bool recent = list || optional || std::string_view(name) == "advice";
+    // Logs of earlier versions have no lists either.
+    const bool recent = list || optional || is_recent(name);
     if (recent && !json.contains(name)) return;
     if constexpr (list) {
       json.at(name).get_to(value);

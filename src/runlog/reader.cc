@@ -19,6 +19,11 @@ void go_on(const RunResumed& resumed, RunRecord& record) {
   record.ended.reset();
 }
 
+void note_return(const RankBack& back, RunRecord& record) {
+  for (RankLost& lost : record.lost)
+    if (lost.rank == back.rank && lost.back < 0) lost.back = back.step;
+}
+
 void take(const Json& json, RunRecord& record) {
   const auto name = json.at("event").get<std::string>();
   if (name == event_name(RunStarted{})) record.started = from_json<RunStarted>(json);
@@ -27,6 +32,7 @@ void take(const Json& json, RunRecord& record) {
   if (name == event_name(Evaluated{})) record.evaluations.push_back(from_json<Evaluated>(json));
   if (name == event_name(RankTimes{})) record.times.push_back(from_json<RankTimes>(json));
   if (name == event_name(RankLost{})) record.lost.push_back(from_json<RankLost>(json));
+  if (name == event_name(RankBack{})) note_return(from_json<RankBack>(json), record);
   if (name == event_name(Summary{})) record.ended = from_json<Summary>(json);
 }
 

@@ -58,10 +58,12 @@ void Network::begin(Stream& stream) {
 }
 
 void Network::on_left(Stream& stream) {
+  // SimGrid tells us from within the flow that has ended, and looks at it afterwards: it lives until that is over.
+  s4u::CommPtr ended = std::move(stream.flow);
   stream.flying.push_back(std::move(stream.waiting.front().fn));
   stream.waiting.pop_front();
   if (!stream.waiting.empty()) begin(stream);
-  Timer::set(s4u::Engine::get_clock() + stream.latency, [&stream] {
+  Timer::set(s4u::Engine::get_clock() + stream.latency, [&stream, ended = std::move(ended)] {
     const std::function<void()> arrived = std::move(stream.flying.front());
     stream.flying.pop_front();
     arrived();

@@ -23,7 +23,7 @@ namespace {
 // Applies gradients as they come.
 class AsgdRule final : public ShardRule {
  public:
-  AsgdRule(FloatView weights, std::unique_ptr<Optimizer> optimizer) : optimizer_(std::move(optimizer)) {
+  AsgdRule(ConstFloatView weights, std::unique_ptr<Optimizer> optimizer) : optimizer_(std::move(optimizer)) {
     weights_.assign(weights);
   }
 
@@ -52,15 +52,20 @@ class Asgd final : public ShardedStrategy {
   Asgd(int servers, double share) : ShardedStrategy(servers), share_(share) {}
 
   void start(Worker& w) override {
-    auto optimizer = w.new_optimizer();  // first: it may be of a kind that servers cannot run
-    open(w, [&](FloatView weights) { return std::make_unique<AsgdRule>(weights, std::move(optimizer)); });
+    // First: it may be of a kind that servers cannot run.
+    const std::shared_ptr<const Optimizer> optimizer = w.new_optimizer();
+    open(w, [=](ConstFloatView weights) { return std::make_unique<AsgdRule>(weights, optimizer->fresh()); });
   }
 
-  void step(Worker& w) override {
-    shards().exchange({.step = w.t(), .weight = share_ * w.lr(), .x = w.gradient()}, w.params());
-  }
+  void ready(Worker& w, Slice part) override { begin(w, part, gradient(w)); }
+
+  void step(Worker& w) override { exchange(w, gradient(w), w.params()); }
 
  private:
+  ShardPush gradient(Worker& w) const {
+    return {.step = w.t(), .weight = share_ * w.lr(), .x = w.gradient()};
+  }
+
   const double share_;
 };
 
@@ -79,7 +84,9 @@ StrategyInfo asgd_info() {
             return std::make_unique<Asgd>(servers, share);
           },
           .asynchronous = true,
+          .survives = true,
           .keeps_weights = true,
+          .overlaps = true,
           .why_not_compressed = "sends a gradient and has weights back in one trip, which has no codec"};
 }
 

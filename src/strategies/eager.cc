@@ -46,14 +46,15 @@ class Eager final : public Strategy {
     Strategy::start(w);
     std::uint64_t seed = w.rng(Rng::Use::kPeerChoice).next();
     w.comm().broadcast(std::as_writable_bytes(std::span(&seed, 1)), 0);
-    means_.emplace(w.comm(), w.tasks(), w.gradient(), seed);
+    means_.emplace(w, seed);
   }
 
+  void ready(Worker& w, Slice part) override { means_->begin(w.gradient(), part, starts(w.t())); }
+
   void step(Worker& w) override {
-    const bool blocking = (w.t() + 1) % o_.limit == 0;
-    means_->next(w.gradient(), blocking ? By::kAll : o_.by);  // send_buf <- send_buf + g_t
+    means_->next(w.gradient(), starts(w.t()));  // send_buf <- send_buf + g_t
     if (apply_new(w) != 1) apart_ = true;
-    if (blocking) come_together(w);
+    if (starts(w.t()) == By::kAll) come_together(w);
   }
 
   void model(Worker& w, FloatView out) override {
@@ -82,6 +83,8 @@ class Eager final : public Strategy {
   }
 
  private:
+  By starts(std::int64_t t) const { return (t + 1) % o_.limit == 0 ? By::kAll : o_.by; }
+
   // w <- w + U(G) for every round that has run here and was not applied; how many there were. A rank that is late may
   // find several, and then none until it has caught up.
   int apply_new(Worker& w) {
@@ -128,6 +131,7 @@ StrategyInfo eager_info() {
   info.why_not_compressed =
       "sends from a task that runs without the trainer, on whose step and learning rate compressors depend";
   info.asynchronous = true;
+  info.overlaps = true;
   return info;
 }
 

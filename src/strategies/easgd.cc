@@ -24,7 +24,7 @@ namespace {
 // A shard of the centre.
 class CentreRule final : public ShardRule {
  public:
-  CentreRule(FloatView centre, float rate) : rate_(rate) {
+  CentreRule(ConstFloatView centre, float rate) : rate_(rate) {
     for (Buffer* each : {&centre_, &pull_}) each->assign(centre);
   }
 
@@ -52,14 +52,14 @@ class Easgd final : public ShardedStrategy {
       : ShardedStrategy(servers), period_(period), rate_(static_cast<float>(rate)) {}
 
   void start(Worker& w) override {
-    open(w, [&](FloatView weights) { return std::make_unique<CentreRule>(weights, rate_); });
+    open(w, [rate = rate_](ConstFloatView weights) { return std::make_unique<CentreRule>(weights, rate); });
     pull_.assign(w.params());
   }
 
   void step(Worker& w) override {
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     if ((w.t() + 1) % period_ != 0) return;
-    shards().exchange({.step = w.t(), .x = w.params()}, pull_.view());
+    exchange(w, {.step = w.t(), .x = w.params()}, pull_.view());
     kernels::subtract(pull_.view(), w.params());  // x_i <- x_i - a (x_i - xc)
   }
 
@@ -85,6 +85,7 @@ StrategyInfo easgd_info() {
           },
           .sends = Sends::kWeights,
           .asynchronous = true,
+          .survives = true,
           .keeps_weights = true};
 }
 

@@ -71,6 +71,7 @@ class PullGossip final : public Strategy {
     state.read("gossip.y", y_->view());
     w.comm().barrier();  // nobody reads a board that still has the weights of the start
   }
+  void rejoin(Worker& w, StateReader&) override { board_->publish(w.params(), w.t()); }
 
  private:
   void merge(FloatView x) {
@@ -112,7 +113,6 @@ class PushGossip final : public Strategy {
     mass_->mean(w.comm(), w.params());
     apart_ = false;
   }
-
   void save(Worker&, StateWriter& state) override { mass_->save(state); }
   void load(Worker&, StateReader& state) override { mass_->load(state); }
 

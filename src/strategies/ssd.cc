@@ -6,7 +6,8 @@
 //             background; in between they move their own weights by their gradient and the servers' recent direction.
 // Symbols     w_loc = w.params()   g = w.gradient()   k = o_.delay   T_w = o_.warmup   w_pre = last_pulled_
 //             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
-// Cost        d floats up per step, d down per k steps; both behind the next gradient. In warm-up both at every step.
+// Cost        d floats up per step, d down per k steps; both behind the next gradient, buckets behind the rest of their own
+//             too. In warm-up both at every step.
 // Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
 // Compressed  what workers push, in warm-up too, so that residuals and a momentum in front know no seam; pulls are exact
 //             (CD-SGD, arXiv:2106.10796).
@@ -22,6 +23,7 @@
 #include "protocols/server.h"
 #include "tacit/core/buffer.h"
 #include "tacit/core/kernels.h"
+#include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
 namespace tacit {
@@ -43,33 +45,27 @@ class Ssd final : public Strategy {
     servers_.emplace(w, o_.servers);
   }
 
+  void ready(Worker& w, Slice part) override {
+    servers_->begin(w, part, w.gradient(), pulled_at_once(w.t()));
+  }
+
   void step(Worker& w) override {
-    if (exchange_) exchange_->wait();
-    if (pulling_) {  // the pull of the last step: it takes effect one gradient late
-      pulled_.give(w.params());
-      kernels::difference(last_pulled_.view(), pulled_.view(), move_.view());
-      last_pulled_.take(pulled_.view());
-      span_ = std::exchange(path_, 0.0F);
-    }
+    if (pulling_) take_pulled(w);  // in the last step: it takes effect one gradient late
     t_ = w.t();
     path_ += w.lr();
     peak_ = std::max(peak_, w.lr());
     pulling_ = (t_ + 1) % o_.delay == 0;
-    servers_->prepare(w, w.gradient());
+    servers_->push(w, w.gradient(), pulled_at_once(t_));
     if (t_ < o_.warmup) {
-      servers_->push(t_);
-      servers_->pull(t_, pulled_.view());
-      return pulled_.give(w.params());
+      servers_->wait();
+      return pulling_ ? take_pulled(w) : pulled_.give(w.params());
     }
+    if (pulling_) servers_->pull(w, pulled_.view());
     local_step(w);
-    exchange_ = w.comm().start([this, t = t_, pull = pulling_](Collectives&) {
-      servers_->push(t);
-      if (pull) servers_->pull(t, pulled_.view());
-    });
   }
 
   void settle(Worker&) override {
-    if (exchange_) exchange_->wait();
+    if (servers_) servers_->wait();
   }
   // The servers' weights, after all that was pushed.
   void model(Worker& w, FloatView out) override {
@@ -99,6 +95,17 @@ class Ssd final : public Strategy {
   }
 
  private:
+  std::optional<FloatView> pulled_at_once(std::int64_t t) {
+    return t < o_.warmup ? std::optional(pulled_.view()) : std::nullopt;
+  }
+  void take_pulled(Worker& w) {
+    servers_->wait_for_pull();
+    pulled_.give(w.params());
+    kernels::difference(last_pulled_.view(), pulled_.view(), move_.view());
+    last_pulled_.take(pulled_.view());
+    span_ = std::exchange(path_, 0.0F);
+    pulling_ = false;
+  }
   // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
   void local_step(Worker& w) {
     const double rate = o_.local_lr * w.lr() * (peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1);
@@ -108,15 +115,14 @@ class Ssd final : public Strategy {
 
   const SsdOptions o_;
   std::int64_t t_ = Shards::kBeforeTheFirst;  // the last step that was pushed
-  bool pulling_ = false;                      // whether weights were asked for in it
+  bool pulling_ = false;                      // whether weights were asked for in it and are not taken
   float path_ = 0;                            // eta summed over the servers' steps since the last pull
   float span_ = 0;                            // and between the two pulls of move_; 0: there were not two
   float peak_ = 0;                            // the largest eta so far
-  Buffer pulled_;                             // the exchange's while it is under way, as are the servers
+  Buffer pulled_;                             // the servers' while they pull
   Buffer last_pulled_;
-  Buffer move_;  // how far the servers came between two pulls, backwards
-  std::optional<Servers> servers_;
-  std::unique_ptr<Pending> exchange_;  // last: it ends before what it uses
+  Buffer move_;                     // how far the servers came between two pulls, backwards
+  std::optional<Servers> servers_;  // last: it ends before what it uses
 };
 
 }  // namespace
@@ -137,7 +143,8 @@ StrategyInfo ssd_info() {
                 options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}), servers});
           },
           .sends = Sends::kPushes,
-          .keeps_weights = true};
+          .keeps_weights = true,
+          .overlaps = true};
 }
 
 }  // namespace tacit

@@ -83,6 +83,14 @@ class Wagma final : public Strategy {
     apart_ = state.number("wagma.apart") != 0;
     if (sums_) sums_->load(state);
   }
+  void lend(Worker&, StateWriter& state) override {
+    state.write("wagma.apart", std::uint64_t{apart_});
+    if (sums_) state.write("wagma.sums", static_cast<std::uint64_t>(sums_->made()));
+  }
+  void rejoin(Worker& w, StateReader& state) override {
+    apart_ = state.number("wagma.apart") != 0;
+    if (sums_) sums_->rejoin(static_cast<std::int64_t>(state.number("wagma.sums")), w.params());
+  }
 
  private:
   const WagmaOptions o_;

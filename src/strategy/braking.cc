@@ -104,8 +104,11 @@ class BrakedWorker final : public Worker {
   void gradient_of(std::int64_t piece) override { w_.gradient_of(piece); }
   std::span<const Slice> tensors() const override { return w_.tensors(); }
   std::span<const std::size_t> rows() const override { return w_.rows(); }
+  std::span<const Slice> buckets() const override { return w_.buckets(); }
   std::unique_ptr<Mean> make_mean(const MeanOptions& options) override { return w_.make_mean(options); }
-  std::unique_ptr<PushCodec> make_push_codec(int servers) override { return w_.make_push_codec(servers); }
+  std::vector<std::unique_ptr<PushCodec>> make_push_codecs(int servers) override {
+    return w_.make_push_codecs(servers);
+  }
   Comm& comm() override { return w_.comm(); }
   Tasks& tasks() override { return w_.tasks(); }
   Rng rng(Rng::Use use) const override { return w_.rng(use); }
@@ -139,6 +142,8 @@ class Braked final : public Strategy {
   // Braking itself remembers nothing: all that it looks at is the optimiser's.
   void save(Worker& w, StateWriter& state) override { inner_->save(braked(w), state); }
   void load(Worker& w, StateReader& state) override { inner_->load(braked(w), state); }
+  void lend(Worker& w, StateWriter& state) override { inner_->lend(braked(w), state); }
+  void rejoin(Worker& w, StateReader& state) override { inner_->rejoin(braked(w), state); }
 
  private:
   Worker& braked(Worker& w) {

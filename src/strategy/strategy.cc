@@ -21,4 +21,8 @@ void Strategy::save(Worker&, StateWriter&) {}
 
 void Strategy::load(Worker&, StateReader&) {}
 
+void Strategy::lend(Worker&, StateWriter&) {}
+
+void Strategy::rejoin(Worker&, StateReader&) {}
+
 }  // namespace tacit

@@ -33,6 +33,21 @@ bool CheckpointPlan::due(std::int64_t steps_done) {
   return true;
 }
 
+void CheckpointPlan::lend(StateWriter& state) const {
+  const double passed = (clock_.now() - last_).count();
+  state.write("checkpoint.passed", std::as_bytes(std::span(&passed, 1)));
+  state.write("checkpoint.last_step", static_cast<std::uint64_t>(last_step_));
+  state.write("checkpoint.next_look", static_cast<std::uint64_t>(next_look_));
+}
+
+void CheckpointPlan::rejoin(StateReader& state) {
+  double passed = 0;
+  state.read("checkpoint.passed", std::as_writable_bytes(std::span(&passed, 1)));
+  last_ = clock_.now() - Seconds(passed);
+  last_step_ = static_cast<std::int64_t>(state.number("checkpoint.last_step"));
+  next_look_ = static_cast<std::int64_t>(state.number("checkpoint.next_look"));
+}
+
 std::int64_t CheckpointPlan::steps_left(std::int64_t steps_done) const {
   const double passed = (clock_.now() - last_).count();
   const double pace = passed / static_cast<double>(steps_done - last_step_);

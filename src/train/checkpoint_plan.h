@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tacit/core/state.h"
 #include "tacit/train/trainer.h"
 #include "tacit/world/world.h"
 
@@ -18,6 +19,10 @@ class CheckpointPlan {
   CheckpointPlan(Process& me, const CheckpointOptions& options, std::int64_t steps_done);
   // After each step. Collective.
   bool due(std::int64_t steps_done);
+
+  // For a rank that comes back, of one that lives: when the others look next.
+  void lend(StateWriter& state) const;
+  void rejoin(StateReader& state);
 
  private:
   // Steps until the others ask again; 0: now.

@@ -44,7 +44,7 @@ Checkpointer::Checkpointer(Process& me, Given given)
   }
   const auto all = gather_values(me.control(), refused ? Said::kFailed : Said::kDone);
   // The lowest rank on a disk names what all there have written: it sees no other's probe before its own.
-  names_ = std::none_of(all.begin(), all.end(), [&](const auto& other) {
+  names_ = !me.outside() && std::none_of(all.begin(), all.end(), [&](const auto& other) {
     return other.rank < me.rank() && fs::exists(probe_of(store_.folder(), given_.job, other.rank));
   });
   me.control().barrier();
@@ -110,15 +110,20 @@ void Checkpointer::ask() {
   struct Word {
     Said said;
     std::uint32_t model_crc;  // 0: wrote none
+    std::int32_t names;
   };
   const bool done = said_ != Said::kNotYet;
-  const auto all = gather_values(me_.control(), Word{said_, done && draft_->model ? draft_->model_crc : 0});
+  const auto all = gather_values(me_.control(),
+                                 Word{said_, done && draft_->model ? draft_->model_crc : 0, names_ ? 1 : 0});
   const auto is = [](Said what) { return [what](const auto& each) { return each.what.said == what; }; };
   if (std::any_of(all.begin(), all.end(), is(Said::kNotYet))) return;
   if (const auto failed = std::find_if(all.begin(), all.end(), is(Said::kFailed)); failed != all.end())
     return give_up(failed->rank);
   if (phase_ == Phase::kWriting) {
     for (const auto& each : all) draft_->model_crc = std::max(draft_->model_crc, each.what.model_crc);
+    // Whoever did may be lost, or back without it.
+    if (std::none_of(all.begin(), all.end(), [](const auto& each) { return each.what.names != 0; }))
+      names_ = all.front().rank == me_.rank();
     said_ = name_draft();
     phase_ = Phase::kNaming;
     return;

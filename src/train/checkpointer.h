@@ -37,7 +37,8 @@ class Checkpointer {
     CheckpointSettings settings;
     std::function<void(const std::string&)> warn;  // by the lowest rank that something happened to
   };
-  // Throws InvalidConfig, on every rank, where one of them cannot write there.
+  // Throws InvalidConfig, on every rank, where one of them cannot write there. A rank that has come back is alone with
+  // that, and gives no names.
   Checkpointer(Process& me, Given given);
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
@@ -49,6 +50,8 @@ class Checkpointer {
   void look();
   // Returns when nothing is under way.
   void finish();
+  bool busy() const { return draft_ != nullptr; }
+  std::uint64_t job() const { return given_.job; }
 
  private:
   struct Draft {

@@ -80,10 +80,9 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   worker.set_pieces(strategy->pieces(me.size()));
-  const bool overlaps = job.strategies.find(job.options.strategy).overlaps;
-  const std::size_t all = worker.params().size();
-  Readiness readiness(worker.tensors(), overlaps ? bucket_floats("--bucket", job.options.bucket, all) : all,
-                      [&](Slice bucket) { strategy->ready(worker, bucket); });
+  const std::size_t bucket = bucket_floats("--bucket", job.options.bucket, worker.params().size(),
+                                           job.strategies.find(job.options.strategy));
+  Readiness readiness(worker.tensors(), bucket, [&](Slice part) { strategy->ready(worker, part); });
   if (readiness.overlaps()) worker.set_buckets(readiness.buckets());
   strategy->start(worker);
   me.control().barrier();  // the clock starts when all have the weights

@@ -83,9 +83,23 @@ std::size_t add_losses(const Comm& comm, RankReport& report) {
   const std::size_t before = report.lost.size();
   for (const Loss& loss : comm.losses())
     if (std::none_of(report.lost.begin(), report.lost.end(),
-                     [&](const RankLost& each) { return each.rank == loss.rank; }))
+                     [&](const RankLost& each) { return each.rank == loss.rank && each.back < 0; }))
       report.lost.push_back({loss.rank, report.steps, loss.why});
   return before;
+}
+
+std::vector<RankBack> add_returns(const Comm& comm, RankReport& report) {
+  std::vector<RankBack> all;
+  if (std::none_of(report.lost.begin(), report.lost.end(),
+                   [](const RankLost& each) { return each.back < 0; }))
+    return all;
+  const std::vector<int> living = comm.living();
+  for (RankLost& each : report.lost) {
+    if (each.back >= 0 || !std::binary_search(living.begin(), living.end(), each.rank)) continue;
+    each.back = report.steps;
+    all.push_back({each.rank, report.steps});
+  }
+  return all;
 }
 
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine) {

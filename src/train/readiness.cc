@@ -37,6 +37,17 @@ std::size_t bucket_floats(std::string_view what, const std::string& text, std::s
   return bytes / sizeof(float);
 }
 
+std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters,
+                          const StrategyInfo& strategy) {
+  const std::size_t floats = bucket_floats(what, text, parameters);
+  if (strategy.overlaps) return floats;
+  if (text != "auto" && text != "whole")
+    throw InvalidConfig(std::string(what) + " " + text + " with the strategy " + strategy.name +
+                        ", which exchanges nothing of a gradient before all of it is computed; give auto or "
+                        "whole, or take ssgd, ssd, asgd or eager, which do");
+  return std::max<std::size_t>(1, parameters);
+}
+
 Readiness::Readiness(std::span<const Slice> tensors, std::size_t floats, Tell tell)
     : buckets_(tensors, floats), tell_(std::move(tell)) {
   begin();

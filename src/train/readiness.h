@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tacit/core/views.h"
+#include "tacit/strategy/registry.h"
 #include "tacit/world/world.h"
 #include "topology/buckets.h"
 
@@ -17,6 +18,10 @@ namespace tacit {
 // Floats in a bucket of a gradient with so many parameters, by what a user wrote: `256KiB`, `1MB`, `4096` (bytes),
 // `whole`, or `auto`, which is measured (docs/benchmarks.md). `what` is the option's name in what is refused.
 std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters);
+// The same for a strategy, which gets its gradients whole where it does not overlap. Throws InvalidConfig, which names it,
+// where it does not and a size is asked for.
+std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters,
+                          const StrategyInfo& strategy);
 
 // Tells of buckets in their order, whatever the order in which a model's parts come, so that all ranks begin the same
 // exchanges in the same order. A gradient of one bucket is told of never: Strategy::step has it whole.

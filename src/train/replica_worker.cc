@@ -30,11 +30,11 @@ std::optional<Compression> ReplicaWorker::with_momentum(Sends sends) {
 
 std::unique_ptr<Mean> ReplicaWorker::make_mean(const MeanOptions& options) {
   if (options.sends == Sends::kWeights) return make_plain_mean();
-  return tacit::make_mean(*this, options, {with_momentum(options.sends), buckets_});
+  return tacit::make_mean(*this, options, with_momentum(options.sends));
 }
 
-std::unique_ptr<PushCodec> ReplicaWorker::make_push_codec(int servers) {
-  return tacit::make_push_codec(*this, servers, with_momentum(Sends::kPushes));
+std::vector<std::unique_ptr<PushCodec>> ReplicaWorker::make_push_codecs(int servers) {
+  return tacit::make_push_codecs(*this, servers, with_momentum(Sends::kPushes));
 }
 
 void ReplicaWorker::compute_again(std::optional<std::int64_t>) {

@@ -28,6 +28,27 @@ void load_counts(StateReader& state, RankReport& report, LossCount& losses) {
   state.read("losses", std::as_writable_bytes(std::span(&losses, 1)));
 }
 
+void save_losses(const RankReport& report, StateWriter& state) {
+  state.write("losses", report.lost.size());
+  for (const RankLost& each : report.lost) {
+    state.write("rank", static_cast<std::uint64_t>(each.rank));
+    state.write("step", static_cast<std::uint64_t>(each.step));
+    state.write("back", static_cast<std::uint64_t>(each.back));
+    state.write("why", std::as_bytes(std::span(each.why)));
+  }
+}
+
+void load_losses(StateReader& state, RankReport& report) {
+  report.lost.resize(state.number("losses"));
+  for (RankLost& each : report.lost) {
+    each.rank = static_cast<int>(state.number("rank"));
+    each.step = static_cast<std::int64_t>(state.number("step"));
+    each.back = static_cast<std::int64_t>(state.number("back"));
+    const ConstBytes why = state.bytes("why");
+    each.why.assign(reinterpret_cast<const char*>(why.data()), why.size());
+  }
+}
+
 std::string count(int ranks) { return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"); }
 
 }  // namespace
@@ -77,8 +98,41 @@ std::int64_t RunCheckpoints::resume(RankReport& report, LossCount& losses) {
     parts_.me.control().barrier();  // all could
     tell(first);
   }
-  begin_writing(first);
+  begin_writing(first, std::nullopt);
   return first;
+}
+
+void RunCheckpoints::lend(std::int64_t steps_done, const RankReport& report, StateWriter& state) {
+  state.write("step", static_cast<std::uint64_t>(steps_done));
+  state.write("origin", static_cast<std::uint64_t>(parts_.worker.origin()));
+  save_counts(report, {}, state);
+  save_losses(report, state);
+  state.write("params", ConstFloatView(parts_.model.params()));
+  for (const FloatView buffer : parts_.model.buffers()) state.write("buffer", ConstFloatView(buffer));
+  parts_.optimizer.save(state);
+  if (writer_) state.write("job", writer_->job());
+  if (writer_) plan_->lend(state);
+  parts_.strategy.lend(parts_.worker, state);
+}
+
+std::int64_t RunCheckpoints::rejoin(StateReader& state, RankReport& report) {
+  LossCount none;
+  const auto steps_done = static_cast<std::int64_t>(state.number("step"));
+  parts_.worker.set_origin(static_cast<std::int64_t>(state.number("origin")));
+  load_counts(state, report, none);
+  load_losses(state, report);
+  report.sent = {};  // this process has sent nothing yet
+  report.steps = steps_done;
+  parts_.worker.set_t(steps_done - parts_.worker.origin());
+  state.read("params", parts_.model.params());
+  for (const FloatView buffer : parts_.model.buffers()) state.read("buffer", buffer);
+  parts_.optimizer.load(state);
+  if (!parts_.job.options.checkpoint.folder.empty()) {
+    begin_writing(steps_done, state.number("job"));
+    plan_->rejoin(state);
+  }
+  parts_.strategy.rejoin(parts_.worker, state);
+  return steps_done;
 }
 
 void RunCheckpoints::load(StateReader& state, RankReport& report, LossCount& losses) {
@@ -105,10 +159,10 @@ void RunCheckpoints::tell(std::int64_t first) const {
   parts_.job.observer.on_resume({version(), first, parts_.me.size(), found_->path.string(), dropped});
 }
 
-void RunCheckpoints::begin_writing(std::int64_t first) {
+void RunCheckpoints::begin_writing(std::int64_t first, std::optional<std::uint64_t> lent) {
   const CheckpointOptions& o = parts_.job.options.checkpoint;
   if (o.folder.empty()) return;
-  const std::uint64_t job = found_ ? found_->manifest.job : draw_job(parts_.me);
+  const std::uint64_t job = lent ? *lent : found_ ? found_->manifest.job : draw_job(parts_.me);
   writer_ = std::make_unique<Checkpointer>(
       parts_.me, Checkpointer::Given{o.folder, o.keep, job, o.settings, [this](const std::string& what) {
                                        parts_.job.observer.on_warning(what);

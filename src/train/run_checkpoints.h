@@ -43,6 +43,12 @@ class RunCheckpoints {
   // After it. The rest of the state, where it fits; returns the steps that are done.
   std::int64_t resume(RankReport& report, LossCount& losses);
 
+  // For a rank that has come back: what it goes on with, as one that lives has it between two steps; and the steps that
+  // are done. lend() is not for a moment at which a checkpoint is being written (busy).
+  bool busy() const { return writer_ && writer_->busy(); }
+  void lend(std::int64_t steps_done, const RankReport& report, StateWriter& state);
+  std::int64_t rejoin(StateReader& state, RankReport& report);
+
   bool due(std::int64_t steps_done) { return plan_ && plan_->due(steps_done); }
   // Between two steps, while the clock stands still.
   void save(std::int64_t steps_done, const RankReport& report, const LossCount& losses);
@@ -60,7 +66,7 @@ class RunCheckpoints {
   void load_mean_model();
   void load(StateReader& state, RankReport& report, LossCount& losses);
   void tell(std::int64_t first) const;
-  void begin_writing(std::int64_t first);
+  void begin_writing(std::int64_t first, std::optional<std::uint64_t> job);
 
   const Parts parts_;
   std::optional<FoundCheckpoint> found_;

@@ -10,6 +10,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
 #include "tacit/world/agreement.h"
+#include "train/admissions.h"
 #include "train/evaluation_plan.h"
 #include "train/flat_worker.h"
 #include "train/link_times.h"
@@ -43,7 +44,8 @@ class RankTrainer {
                 {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_}),
         readiness_(model_->tensors(), bucket(), [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
         plan_(job.options.evaluate_every, job.options.target),
-        checkpoints_({me, job, worker_, *model_, *optimizer_, *strategy_}) {
+        checkpoints_({me, job, worker_, *model_, *optimizer_, *strategy_}),
+        admissions_(me, settings_of_run()) {
     TACIT_CHECK(job.options.log_every >= 1, "log_every counts steps");
     report_.rank = me.rank();
     worker_.set_compress(job.options.compress);
@@ -52,12 +54,7 @@ class RankTrainer {
   }
 
   void run() {
-    if (!me_.virtual_time()) agree(me_.control(), settings());  // simulated ranks are in one process
-    if (!job_.options.compress.empty()) weigh_compression();
-    checkpoints_.find();
-    strategy_->start(worker_);
-    const std::int64_t first = resume();
-    me_.control().barrier();  // the clock starts when all have the weights
+    const std::int64_t first = me_.outside() ? come_back() : begin();
     const std::int64_t per_epoch = sampler_.steps_per_epoch();
     for (std::int64_t t = first; t < total_; ++t) {
       if (job_.stop()) throw Interrupted("rank " + std::to_string(me_.rank()) + ": the run was interrupted");
@@ -68,6 +65,7 @@ class RankTrainer {
       if ((t + 1) % per_epoch == 0 || last || plan_.due(t + 1)) evaluate(t + 1);
       if (!last) save(t + 1);
       notice_losses();
+      if (!last) admit_others(t + 1);
     }
     checkpoints_.finish();
     if (job_.on_model && reports()) job_.on_model(*model_);
@@ -77,6 +75,13 @@ class RankTrainer {
  private:
   // What makes ranks wait for each other in vain, or train different models, where they differ.
   std::vector<Setting> settings() const {
+    const TrainOptions& o = job_.options;
+    std::vector<Setting> all = settings_of_run();
+    // Each says so for its own disk; `--resume auto` finds nothing on an empty one.
+    all.push_back({"a checkpoint to go on from", o.checkpoint.resume.empty() ? "not there" : "there"});
+    return all;
+  }
+  std::vector<Setting> settings_of_run() const {
     const TrainOptions& o = job_.options;
     return {{"strategy", o.strategy},
             {"compress", o.compress},
@@ -89,11 +94,44 @@ class RankTrainer {
             {"the number of steps", std::to_string(total_)},
             {"evaluate_every", std::to_string(o.evaluate_every)},
             {"target", o.target ? exact(*o.target) : ""},
-            // Each says so for its own disk; `--resume auto` finds nothing on an empty one.
-            {"a checkpoint to go on from", o.checkpoint.resume.empty() ? "not there" : "there"},
             {"the number of parameters", std::to_string(model_->params().size())},
             {"the number of training samples", std::to_string(job_.data.train.size())},
             {"the number of test samples", std::to_string(job_.data.test.size())}};
+  }
+
+  // Returns the number of steps that are done.
+  std::int64_t begin() {
+    if (!me_.virtual_time()) agree(me_.control(), settings());  // simulated ranks are in one process
+    if (!job_.options.compress.empty()) weigh_compression();
+    checkpoints_.find();
+    strategy_->start(worker_);
+    const std::int64_t first = resume();
+    me_.control().barrier();  // the clock starts when all have the weights
+    return first;
+  }
+  // The same for a rank that was lost. It makes alone what the others made together, and takes from one of them where
+  // they are.
+  std::int64_t come_back() {
+    strategy_->start(worker_);
+    const std::vector<std::byte> lent = admissions_.ask();
+    StateReader state(lent);
+    Process::Place place;
+    state.read("place", std::as_writable_bytes(std::span(&place, 1)));
+    const std::int64_t first = checkpoints_.rejoin(state, report_);
+    report_.rank = me_.rank();
+    for (const Evaluated& each : report_.evaluations) plan_.record(each.step, each.accuracy);
+    before_ = report_;
+    before_.sent -= me_.comm().ledger().training();
+    me_.enter(place);
+    return first;
+  }
+  // Between two steps, and never for as long as a checkpoint is being written, in which ranks have parts of their own.
+  void admit_others(std::int64_t steps_done) {
+    if (checkpoints_.busy()) return;
+    admissions_.look([&](const Process::Place& place, StateWriter& state) {
+      state.write("place", std::as_bytes(std::span(&place, 1)));
+      checkpoints_.lend(steps_done, report_, state);
+    });
   }
 
   // What is done already, where the run goes on from a checkpoint; returns the number of steps.
@@ -120,9 +158,8 @@ class RankTrainer {
 
   // In floats.
   std::size_t bucket() const {
-    const std::size_t all = model_->params().size();
-    if (!job_.strategies.find(job_.options.strategy).overlaps) return all;
-    return bucket_floats("--bucket", job_.options.bucket, all);
+    return bucket_floats("--bucket", job_.options.bucket, model_->params().size(),
+                         job_.strategies.find(job_.options.strategy));
   }
 
   void step(std::int64_t t) {
@@ -209,13 +246,15 @@ class RankTrainer {
                              " without; leave the compressor out on so fast a link");
   }
 
-  // Of several ranks that notice one, the lowest says so.
-  bool reports() { return me_.rank() == me_.control().living().front(); }
+  // Of several ranks that notice one, the one that has been here longest says so, the lowest among equals.
+  bool reports() { return me_.rank() == me_.control().head(); }
   // Its own loss too: a rank that waits for nobody learns here that the others have given it up.
   void notice_losses() {
     if (me_.control().survives()) (void)me_.control().living();
     for (std::size_t i = add_losses(me_.control(), report_); i < report_.lost.size(); ++i)
       if (reports()) job_.observer.on_loss(report_.lost[i]);
+    for (const RankBack& each : add_returns(me_.control(), report_))
+      if (reports()) job_.observer.on_return(each);
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {
@@ -301,6 +340,7 @@ class RankTrainer {
   Batch batch_;
   LossCount losses_;
   RunCheckpoints checkpoints_;
+  Admissions admissions_;
   RankReport before_;  // of the run that this one goes on with
 };
 
@@ -316,69 +356,5 @@ std::int64_t total_steps(const TrainOptions& options, std::size_t samples, int r
 }
 
 void train_rank(Process& me, const TrainJob& job, RankReport& report) { RankTrainer(me, job, report).run(); }
-
-bool all_equal(std::span<const RankReport> reports) {
-  return std::all_of(reports.begin(), reports.end(),
-                     [&](const RankReport& r) { return r.weights_hash == reports[0].weights_hash; });
-}
-
-namespace {
-
-// The mean over ranks of what they did with their time, where the world knows.
-void add_times(std::span<const RankReport> reports, Summary& s) {
-  RankTimes all;
-  for (const RankReport& r : reports) {
-    if (!r.spent) return s.ranks.clear();
-    const RankTimes& one = s.ranks.emplace_back(times_of(r));
-    all.compute += one.compute;
-    all.communicate += one.communicate;
-    all.wait += one.wait;
-  }
-  const auto ranks = static_cast<double>(reports.size());
-  s.compute_seconds = all.compute / ranks;
-  s.communicate_seconds = all.communicate / ranks;
-  s.wait_seconds = all.wait / ranks;
-}
-
-}  // namespace
-
-RankTimes times_of(const RankReport& report) {
-  const TimeSpent spent = report.spent.value_or(TimeSpent{});
-  return {report.rank, spent.compute, spent.communicate,
-          std::max(0.0, report.seconds - spent.compute - spent.communicate), report.sent.wire()};
-}
-
-Summary summarize(const TrainOptions& options, std::span<const RankReport> reports,
-                  const std::string& status) {
-  Summary s;
-  s.status = status;
-  s.strategy = options.strategy;
-  s.compress = options.compress;
-  s.workers = static_cast<int>(reports.size());
-  s.lost = reports[0].lost;
-  s.seed = options.seed;
-  s.steps = reports[0].steps;
-  double losses = 0;
-  bool all_logged = true;
-  for (const RankReport& r : reports) {
-    s.steps = std::min(s.steps, r.steps);
-    s.samples += r.steps * options.batch;
-    s.seconds = std::max(s.seconds, r.seconds);
-    s.bytes_payload += r.sent.payload;
-    s.bytes_wire += r.sent.wire();
-    s.messages += r.sent.messages;
-    losses += r.recent_loss.value_or(0);
-    all_logged = all_logged && r.recent_loss.has_value();
-  }
-  add_times(reports, s);
-  if (all_logged) s.loss = losses / static_cast<double>(reports.size());
-  if (s.seconds > 0) s.samples_per_second = static_cast<double>(s.samples) / s.seconds;
-  if (const auto& e = reports[0].evaluation) {
-    s.test_loss = e->loss;
-    s.accuracy = e->accuracy;
-  }
-  if (reports[0].weights_hash != 0) s.weights_hash = hash_text(reports[0].weights_hash);
-  return s;
-}
 
 }  // namespace tacit

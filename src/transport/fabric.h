@@ -2,6 +2,7 @@
 // One rank's way into a world whose ranks are processes.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <string>
 
@@ -27,6 +28,8 @@ class Fabric {
   // This rank sends and receives no more. What it had sent still arrives; whoever waits for more than that gets
   // PeerLost with this reason. Only a failure wakes those who wait for kAnyRank. The first departure counts.
   virtual void leave(const Departure& how) = 0;
+  // Where ranks that were lost may come back to; 0: nowhere.
+  virtual std::uint16_t door() const { return 0; }
   // What Endpoint::fail was given, or null.
   virtual std::exception_ptr cause() = 0;
   // Every wait of this rank that would block throws Interrupted, now and from now on.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "transport/inbox.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace tacit {
 // The receiving side of a message. Its message_ is written under the inbox's lock before arrived_ is set.
 class Receive final : public Operation {
  public:
-  Receive(Inbox& inbox, const Want& want) : inbox_(inbox), want_(want) {
+  Receive(Inbox& inbox, const Want& want) : inbox_(inbox), want_(want), counted_(inbox, want.peer) {
     inbox_.post(*this);
     if (!want_.borrow && arrived_.load() && message_->offer && !take_offer()) lose_offer();
   }
@@ -64,8 +65,26 @@ class Receive final : public Operation {
     throw PeerLost(inbox_.rank_, message_->from, "its memory cannot be read any more");
   }
 
+  // While it is there the peer cannot come back.
+  class Counted {
+   public:
+    Counted(Inbox& inbox, int peer)
+        : count_(peer == kAnyRank ? nullptr : &inbox.from_one_[static_cast<std::size_t>(peer)]) {
+      if (count_ != nullptr) count_->fetch_add(1);
+    }
+    ~Counted() {
+      if (count_ != nullptr) count_->fetch_sub(1);
+    }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+   private:
+    std::atomic<int>* const count_;
+  };
+
   Inbox& inbox_;
   const Want want_;
+  const Counted counted_;
   std::shared_ptr<Message> message_;
   std::atomic<bool> arrived_{false};
   bool settled_ = false;  // the owner's
@@ -197,6 +216,21 @@ void Inbox::clear() {
   std::vector<std::shared_ptr<Message>> dropped;  // without the lock: that says something to the senders
   const MutexLock lock(mutex_);
   dropped = matcher_.take_all();
+}
+
+bool Inbox::quiet(int peer, std::span<const Tag> tags) {
+  if (from_one_[static_cast<std::size_t>(peer)].load() != 0) return false;
+  const MutexLock lock(mutex_);
+  return !matcher_.holds([&](const auto& m) {
+    return m->from == peer && std::find(tags.begin(), tags.end(), m->tag) != tags.end();
+  });
+}
+
+void Inbox::forget(int peer) {
+  std::vector<std::shared_ptr<Message>> dropped;  // without the lock, as in clear()
+  const MutexLock lock(mutex_);
+  while (auto message = matcher_.take([&](const auto& m) { return m->from == peer; }))
+    dropped.push_back(std::move(message));
 }
 
 }  // namespace tacit

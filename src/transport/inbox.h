@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
+#include <vector>
 
 #include "tacit/transport/endpoint.h"
 #include "transport/buffer_pool.h"
@@ -79,7 +81,8 @@ class Waiter {
 // Threads  any.
 class Inbox {
  public:
-  Inbox(int rank, Ledger& ledger, Waiter& waiter) : rank_(rank), ledger_(ledger), waiter_(waiter) {}
+  Inbox(int rank, Ledger& ledger, Waiter& waiter)
+      : rank_(rank), ledger_(ledger), waiter_(waiter), from_one_(static_cast<std::size_t>(ledger.size())) {}
 
   Request receive(const Want& want);
 
@@ -96,6 +99,12 @@ class Inbox {
   // Drops what nobody has asked for. For a transport that ends, while it can still tell the senders of offers.
   void clear();
 
+  // For a transport whose peer has left and wants to come back: no receive from this peer alone is left, and no message
+  // of it with one of these tags waits to be asked for.
+  bool quiet(int peer, std::span<const Tag> tags);
+  // Drops what has come of it and nobody has asked for.
+  void forget(int peer);
+
  private:
   friend class Receive;
   // Gives a message to the first receive that waits for it, or keeps it until one asks.
@@ -108,6 +117,7 @@ class Inbox {
   Ledger& ledger_;
   Waiter& waiter_;
   BufferPool pool_;
+  std::vector<std::atomic<int>> from_one_;  // by peer: receives from it alone that are not dropped yet
   SpinMutex mutex_;
   std::uint64_t announced_ TACIT_GUARDED_BY(mutex_) = 0;
   Matcher<Message, Receive> matcher_ TACIT_GUARDED_BY(mutex_);  // messages by their order

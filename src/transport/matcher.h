@@ -75,6 +75,11 @@ class Matcher {
     return message;
   }
   std::vector<Held> take_all() { return std::exchange(held_, {}); }
+  // Whether a message is held of which this is true.
+  template <class Is>
+  bool holds(const Is& is) const {
+    return std::any_of(held_.begin(), held_.end(), is);
+  }
 
  private:
   std::vector<Held> held_;

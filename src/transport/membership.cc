@@ -59,6 +59,11 @@ bool Membership::close(int peer, Seconds now) {
   return true;
 }
 
+void Membership::come_back(int peer) {
+  here_[static_cast<std::size_t>(peer)] = true;
+  closed_[static_cast<std::size_t>(peer)] = false;
+}
+
 void Membership::was_away(Seconds duration, Seconds now) {
   back_ = now;
   if (duration + settle_ < lost_after_)

@@ -58,6 +58,8 @@ class Membership {
   bool close(int peer, Seconds now);
   // This rank could neither hear nor speak for so long until now: it was stopped, or its machine slept.
   void was_away(Seconds duration, Seconds now);
+  // A peer that had left is here again, as another process.
+  void come_back(int peer);
   // A peer accuses, or passes on what another says.
   void hear(const Accusation& accusation, Seconds now);
   // A peer has given somebody up, perhaps this rank.

@@ -17,11 +17,16 @@ std::vector<Loss> Roster::losses() const {
   return all;
 }
 
+std::string Roster::why(int rank) const {
+  const MutexLock lock(mutex_);
+  return departures_[at(rank)].why;
+}
+
 bool Roster::mark(int rank, const Departure& how) {
   std::vector<Wish> wishes;
   {
     const MutexLock lock(mutex_);
-    if (departures_[at(rank)].why.empty()) departures_[at(rank)] = how;
+    if (here(rank) || departures_[at(rank)].why.empty()) departures_[at(rank)] = how;
     if (!here(rank)) return false;
     presence_[at(rank)].store(how.failed ? Presence::kFailed : Presence::kDone);
     if (how.failed) failed_.store(rank);
@@ -40,6 +45,25 @@ void Roster::tell_departures(int to, Tag tag) {
     gone = gone_;
   }
   for (const int each : gone) tell_(each, to, tag);
+}
+
+std::vector<Tag> Roster::wishes() const {
+  const MutexLock lock(mutex_);
+  std::vector<Tag> tags;
+  for (const Wish& each : wishes_) tags.push_back(each.tag);
+  return tags;
+}
+
+void Roster::come_back(int rank) {
+  const MutexLock lock(mutex_);
+  std::erase(gone_, rank);
+  presence_[at(rank)].store(Presence::kHere);
+}
+
+void Roster::begin_disturbed(int rank) {
+  const MutexLock lock(mutex_);
+  departures_[at(rank)] = {true, "it had been lost and has come back"};
+  failed_.store(rank);
 }
 
 bool Roster::blame(int rank, const std::exception_ptr& error) {

@@ -47,15 +47,27 @@ class Roster {
   }
   bool here(int rank) const { return presence_[at(rank)].load() == Presence::kHere; }
   bool failed(int rank) const { return presence_[at(rank)].load() == Presence::kFailed; }
+  // Ever, be it back or not.
   bool anybody_failed() const { return failed_.load() != kAnyRank; }
   // In the order of the ranks.
   std::vector<Loss> losses() const;
+
+  // Why it left when it did last.
+  std::string why(int rank) const;
 
   // A rank has left; tells those who want to know. True the first time, and the first reason that is not empty is the
   // true one. Whoever calls it wakes those who wait.
   bool mark(int rank, const Departure& how);
   // Endpoint::tell_departures of the rank `to`.
   void tell_departures(int to, Tag tag);
+  // With which tags departures are told.
+  std::vector<Tag> wishes() const;
+
+  // A rank that had left is here again. Nothing of its earlier life may be under way: a wait that has not ended by then
+  // would go on.
+  void come_back(int rank);
+  // This rank has come back to a world that had lost it: what anybody_failed() means holds from the start.
+  void begin_disturbed(int rank);
 
   void survive(int rank) { survives_[at(rank)].store(true); }
   bool survives(int rank) const { return survives_[at(rank)].load(); }

@@ -20,23 +20,6 @@ constexpr std::size_t kMostValues = 4;
 constexpr std::size_t kMostSettings = 6;
 constexpr std::size_t kMostLetters = 120;  // of one value
 
-// Texts with their lengths in front, so that no two lists of settings are packed alike.
-std::vector<std::byte> pack(std::span<const Setting> settings) {
-  std::vector<std::byte> packed;
-  const auto add = [&](std::string_view text) {
-    const auto length = static_cast<std::uint64_t>(text.size());
-    const auto head = std::as_bytes(std::span(&length, 1));
-    packed.insert(packed.end(), head.begin(), head.end());
-    const auto bytes = std::as_bytes(std::span(text));
-    packed.insert(packed.end(), bytes.begin(), bytes.end());
-  };
-  for (const Setting& each : settings) {
-    add(each.name);
-    add(each.value);
-  }
-  return packed;
-}
-
 std::string take_text(ConstBytes& packed) {
   std::uint64_t length = 0;
   if (packed.size() < sizeof length)
@@ -134,18 +117,40 @@ std::string describe(const Opinions& one) {
   return text;
 }
 
-[[noreturn]] void refuse(const std::vector<Opinions>& all) {
+std::string describe(const std::vector<Opinions>& all) {
   std::string text;
   for (std::size_t i = 0; i < all.size() && i < kMostSettings; ++i) text += describe(all[i]) + "; ";
   if (all.size() > kMostSettings)
     text += std::to_string(all.size() - kMostSettings) + " more settings differ; ";
-  throw InvalidConfig(text + "give every rank the same");
+  return text + "give every rank the same";
 }
 
 }  // namespace
 
+// Texts with their lengths in front, so that no two lists of settings are packed alike.
+std::vector<std::byte> pack_settings(std::span<const Setting> settings) {
+  std::vector<std::byte> packed;
+  const auto add = [&](std::string_view text) {
+    const auto length = static_cast<std::uint64_t>(text.size());
+    const auto head = std::as_bytes(std::span(&length, 1));
+    packed.insert(packed.end(), head.begin(), head.end());
+    const auto bytes = std::as_bytes(std::span(text));
+    packed.insert(packed.end(), bytes.begin(), bytes.end());
+  };
+  for (const Setting& each : settings) {
+    add(each.name);
+    add(each.value);
+  }
+  return packed;
+}
+
+std::string difference(int rank, std::span<const Setting> mine, int peer, ConstBytes packed) {
+  const std::vector<Opinions> found = differences({rank, peer}, {{mine.begin(), mine.end()}, unpack(packed)});
+  return found.empty() ? "" : describe(found);
+}
+
 void agree(Comm& control, std::span<const Setting> mine) {
-  const std::vector<std::byte> packed = pack(mine);
+  const std::vector<std::byte> packed = pack_settings(mine);
   if (same_everywhere(control, packed)) return;
   std::vector<int> ranks;
   std::vector<std::vector<Setting>> all;
@@ -154,7 +159,7 @@ void agree(Comm& control, std::span<const Setting> mine) {
     ranks.push_back(from);
     all.push_back(unpack(message));
   });
-  refuse(differences(ranks, all));
+  throw InvalidConfig(describe(differences(ranks, all)));
 }
 
 }  // namespace tacit

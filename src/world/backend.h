@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ class World::Impl {
   virtual std::string trace_hash() const { return ""; }
   // Ranks in other processes without which the run came to its end.
   virtual std::vector<int> given_up() const { return {}; }
+  // Where ranks that were lost come back to; 0: nowhere.
+  virtual std::uint16_t door() const { return 0; }
 
   // World::interrupt was called: for ranks that compute and wait for nobody.
   std::atomic<bool> interrupted{false};
@@ -37,6 +40,7 @@ class World::Impl {
     std::string how;
     int local_ranks = 0;       // 0: not known
     int note_descriptor = -1;  // the launcher's memory for notes, where a run may go on without ranks
+    bool returns = false;      // this rank comes back
   };
   Origin origin;
 };

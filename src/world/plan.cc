@@ -2,6 +2,8 @@
 #include "world/plan.h"
 
 #include <algorithm>
+#include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "tacit/core/error.h"
@@ -60,6 +62,41 @@ void plan_key(const WorldChoice& choice, const Environment& env, WorldPlan& plan
         "TACIT_INSECURE_PLAINTEXT); take one of the two back");
 }
 
+// RANK@HOST:PORT
+TcpMember parse_member(const std::string& text, int size) {
+  TcpMember member;
+  const std::size_t at = text.find('@');
+  const std::size_t colon = text.rfind(':');
+  const char* const end = text.data() + text.size();
+  const bool whole = at != std::string::npos && colon != std::string::npos && colon > at + 1 &&
+                     std::from_chars(text.data(), text.data() + at, member.rank).ptr == text.data() + at &&
+                     std::from_chars(text.data() + colon + 1, end, member.port).ptr == end && member.port > 0;
+  if (!whole || member.rank < 0 || member.rank >= size)
+    throw InvalidConfig("TACIT_MEMBERS: '" + text +
+                        "' is not RANK@HOST:PORT of a rank of this job; it is for tacit " +
+                        "launch --restart to set");
+  member.host = text.substr(at + 1, colon - at - 1);
+  if (member.host.size() > 2 && member.host.front() == '[')
+    member.host = member.host.substr(1, member.host.size() - 2);
+  return member;
+}
+
+// What tacit launch --restart says: that lost ranks may come back, and to a process that does, who lives.
+void plan_return(const Environment& env, TcpOptions& tcp) {
+  const auto entry = env.number("TACIT_RETURN", 1);
+  tcp.take_back = env.flag("TACIT_TAKE_BACK") || entry;
+  if (!entry) return;
+  tcp.entry = static_cast<std::uint32_t>(*entry);
+  std::istringstream members(env.text("TACIT_MEMBERS"));
+  for (std::string each; std::getline(members, each, ',');)
+    tcp.members.push_back(parse_member(each, tcp.size));
+  if (tcp.members.empty())
+    throw InvalidConfig(
+        "TACIT_RETURN=" + std::to_string(*entry) +
+        " says that this rank comes back, and TACIT_MEMBERS does not say to whom; both are for "
+        "tacit launch --restart to set");
+}
+
 void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& launch, WorldPlan& plan) {
   TcpOptions& tcp = plan.tcp;
   tcp.rank = launch.rank;
@@ -84,6 +121,7 @@ void plan_tcp(const WorldChoice& choice, const Environment& env, const Launch& l
     throw InvalidConfig("TACIT_LISTEN_FD=" + std::to_string(tcp.listener) +
                         " is for rank 0, and this is rank " + std::to_string(tcp.rank) + "; unset it here");
   if (const auto seconds = env.number("TACIT_START_LIMIT", 1)) tcp.start_limit = Seconds(*seconds);
+  plan_return(env, tcp);
   plan.note_descriptor = env.number("TACIT_NOTES_FD", 0).value_or(-1);
   plan_key(choice, env, plan);
 }

@@ -8,6 +8,7 @@
 #include "tacit/core/version.h"
 #include "transport/departure.h"
 #include "world/backend.h"
+#include "world/launcher_note.h"
 #include "world/rank_process.h"
 
 namespace tacit {
@@ -29,12 +30,16 @@ class ProcessWorld final : public World::Impl {
   std::string name() const override { return name_; }
   void interrupt() override { fabric_->interrupt(); }
   std::vector<int> given_up() const override { return given_up_; }
+  std::uint16_t door() const override { return fabric_->door(); }
 
   void run(const std::function<void(Process&)>& body) override {
     TACIT_CHECK(!std::exchange(ran_, true), "a world runs once; make another");
     std::exception_ptr error;
     try {
       RankProcess process(fabric_->endpoint(), make_comm_, interrupted, name_);
+      // One that is back may be lost again without harm once it takes part, as the others may.
+      if (fabric_->door() != 0)
+        process.take_back([this] { leave_note(origin.note_descriptor, rank(), LauncherNote::kOthersGoOn); });
       body(process);
       // Whom the others have given up in the last moment has not finished with them.
       fabric_->catch_up();

@@ -16,6 +16,8 @@
 namespace tacit {
 
 std::uint64_t Process::seed(std::uint64_t n) const { return rank_seed(n, rank()); }
+Process::Place Process::admit(int, std::uint32_t) { throw Bug("this world takes back no ranks"); }
+void Process::enter(const Place&) { throw Bug("this world takes back no ranks"); }
 namespace {
 
 // Takes `--workers N` or `--workers=N` out of argv.
@@ -80,6 +82,7 @@ void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
 World World::open(const WorldChoice& choice, WorldOptions options) {
   WorldPlan plan = plan_world(choice, Environment::of_this_process());
   const bool survives = options.survive;
+  const bool returns = plan.tcp.entry > 0;
   keep_notes(plan.note_descriptor);
   World world = open_planned(plan, std::move(options));
   // MPI counts its ranks itself: with another MPI's launcher it sees one alone.
@@ -90,8 +93,9 @@ World World::open(const WorldChoice& choice, WorldOptions options) {
                         " to its MPI library; use the launcher of the MPI that Tacit was built with, or with "
                         "srun its plugin, "
                         "--mpi=pmix for Open MPI and --mpi=pmi2 for MPICH");
-  if (survives) leave_note(plan.note_descriptor, plan.rank, LauncherNote::kOthersGoOn);
-  world.impl_->origin = {plan.how, plan.local_ranks, survives ? plan.note_descriptor : -1};
+  if (survives) note_port(plan.note_descriptor, plan.rank, world.impl_->door());
+  if (survives && !returns) leave_note(plan.note_descriptor, plan.rank, LauncherNote::kOthersGoOn);
+  world.impl_->origin = {plan.how, plan.local_ranks, survives ? plan.note_descriptor : -1, returns};
   return world;
 }
 
@@ -110,6 +114,7 @@ World::~World() = default;
 int World::size() const { return impl_->size(); }
 int World::rank() const { return impl_->rank(); }
 bool World::one_process() const { return impl_->one_process(); }
+bool World::came_back() const { return impl_->origin.returns; }
 int World::local_ranks() const {
   return impl_->origin.local_ranks > 0 && !one_process() ? impl_->origin.local_ranks : size();
 }

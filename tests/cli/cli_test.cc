@@ -107,6 +107,7 @@ TEST_F(Cli, UnknownOrBadOptionsOfASpecAreRefused) {
 TEST_F(Cli, ImpossibleNumbersAreRefused) {
   expect_refusal("train --bucket 0", {"--bucket 0", "256KiB"});
   expect_refusal("train --bucket some", {"--bucket some", "256KiB"});
+  expect_refusal("train --strategy local --bucket 64KiB", {"--bucket 64KiB", "the strategy local", "ssgd"});
   expect_refusal("train --workers 0", {"--workers"});
   expect_refusal("train --workers -2", {"--workers"});
   expect_refusal("train --workers four", {"--workers"});

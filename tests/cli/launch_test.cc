@@ -35,10 +35,14 @@ TEST_F(Launch, WithoutANameTheJobGetsARandomOne) {
 TEST_F(Launch, AnOuterJobsVariablesDoNotReachTheRanks) {
   setenv("TACIT_KEY_FILE", "/of/another/job", 1);
   setenv("TACIT_LISTEN_FD", "9", 1);
-  const Result r = tacit("launch -n 2 -- sh -c 'echo ${TACIT_KEY_FILE-none} ${TACIT_LISTEN_FD-none}'");
-  unsetenv("TACIT_KEY_FILE");
-  unsetenv("TACIT_LISTEN_FD");
-  EXPECT_EQ(sorted_lines(r.out), (Strings{"[0] none 4", "[1] none none"}));
+  setenv("TACIT_RETURN", "1", 1);
+  setenv("TACIT_MEMBERS", "0@127.0.0.1:9", 1);
+  const Result r = tacit(
+      "launch -n 2 -- sh -c 'echo ${TACIT_KEY_FILE-none} ${TACIT_LISTEN_FD-none} ${TACIT_RETURN-none} "
+      "${TACIT_MEMBERS-none}'");
+  for (const char* name : {"TACIT_KEY_FILE", "TACIT_LISTEN_FD", "TACIT_RETURN", "TACIT_MEMBERS"})
+    unsetenv(name);
+  EXPECT_EQ(sorted_lines(r.out), (Strings{"[0] none 4 none none", "[1] none none none none"}));
 }
 
 TEST_F(Launch, ArgumentsArriveAsTheyWereWritten) {
@@ -205,13 +209,6 @@ TEST_F(Launch, AsManyRanksAsMayBeLostDoNotEndTheOthers) {
       std::string::npos)
       << r.err;
 }
-
-// What a rank writes to tell the launcher something about one, as World does it.
-std::string note(const std::string& about, int what) {
-  return "printf '\\00" + std::to_string(what) +
-         "' | dd of=/proc/self/fd/$TACIT_NOTES_FD bs=1 conv=notrunc seek=" + about + " 2>/dev/null\n";
-}
-std::string others_go_on() { return note("$TACIT_RANK", 1); }
 
 TEST_F(Launch, ARankThatOthersFinishedWithoutIsEndedAndASlowOneIsNot) {
   ranks_do(
@@ -386,6 +383,8 @@ TEST_F(Launch, WhatCannotBeIsRefused) {
   expect_refusal("launch -n 2 --grace nan -- true", {"--grace"});
   expect_refusal("launch -n 2 --may-lose 2 -- true", {"--may-lose 2", "give 1 or fewer"});
   expect_refusal("launch -n 2 --may-lose -1 -- true", {"--may-lose"});
+  expect_refusal("launch -n 2 --restart -1 -- true", {"--restart -1", "give 0 or more"});
+  expect_refusal("launch -n 2 --restart x -- true", {"--restart", "x"});
   expect_refusal("launch -n 2 --ssh x -- true", {"--ssh", "--hosts"});
   expect_refusal("launch -n 2 --grase 1 -- true", {"--grase", "'--grace'"});
   expect_refusal("launch -n 100000 -- true", {"-n 100000", "--hosts"});

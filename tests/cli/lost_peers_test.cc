@@ -11,6 +11,13 @@
 namespace tacit::test {
 namespace {
 
+std::string name_of(const ::testing::TestParamInfo<const char*>& each) {
+  std::string name = each.param;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
 class LostPeers : public Launch {
  protected:
   // Four ranks that train until they are ended; each rank's process id is in the file pid.RANK.
@@ -194,8 +201,22 @@ TEST_P(Survivors, LeaveAnAccountWithoutRankZero) {
   EXPECT_LT(summary.at("target_seconds").get<double>(), before_loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma"),
-                         [](const auto& each) { return std::string(each.param); });
+INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma", "asgd", "easgd"),
+                         name_of);
+
+// Rank 0 has all of the servers' weights: those of the others' replicas take their place.
+class WithoutTheirServer : public Survivors {};
+
+TEST_P(WithoutTheirServer, GoOnLearning) {
+  expect_end_without(0, "1");
+  const auto summary = nlohmann::json::parse(slurp(path("run/summary.json")));
+  EXPECT_GT(summary.at("accuracy").get<double>(), 0.9) << out();
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, WithoutTheirServer,
+                         ::testing::Values("asgd:servers=1", "easgd:servers=1",
+                                           "asgd:servers=1 --bucket 65536"),
+                         name_of);
 
 TEST_F(LostPeers, AStrategyThatNeedsAllEndsWhateverTheLauncherAllows) {
   train("");
@@ -288,13 +309,7 @@ TEST_P(NeedsAll, ARankThatIsKilledIsNamedByAllOthers) {
 INSTANTIATE_TEST_SUITE_P(Strategies, NeedsAll,
                          ::testing::Values("ssgd:servers=4", "ssd:warmup=1000000", "ssd:warmup=0", "compskip",
                                            "dc_s3gd"),
-                         [](const auto& each) {
-                           std::string name = each.param;
-                           std::replace_if(
-                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; },
-                               '_');
-                           return name;
-                         });
+                         name_of);
 
 TEST_F(LostPeers, ThreadsAndProcessesEndWithTheSameWeights) {
   const std::string args = "train --model mlp --data synthetic --steps 40 --seed 3 --quiet --json";

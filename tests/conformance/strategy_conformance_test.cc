@@ -10,6 +10,7 @@
 #include "conformance/strategy_forms.h"
 #include "core/hash.h"
 #include "support/replicas.h"
+#include "support/survival.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -252,6 +253,16 @@ TEST_P(EveryStrategyOverTcp, SendsTheBytesThatItSendsBetweenThreads) {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryStrategyOverTcp,
                          ::testing::ValuesIn(deterministic(in_one("tcp", all_forms()))), test_name);
+
+TEST(EveryStrategyThatSurvives, GoesOnWheneverARankCrashesAndSendsNoMoreForItsStepsWhileNoneDoes) {
+  NEEDS_SIMULATOR;
+  for (const StrategyInfo& info : builtin_strategies().all()) {
+    if (!info.survives) continue;
+    expect_survival(info.name);
+    EXPECT_EQ(payload_sent(4, info.name, 8, 1000, true), payload_sent(4, info.name, 8, 1000, false))
+        << info.name;
+  }
+}
 
 }  // namespace
 }  // namespace tacit::test

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// fault_schedules FIRST LAST [-v]: runs the schedules of these seeds and says what they broke. -v: what each is.
+// fault_schedules FIRST LAST [--servers] [-v]: runs the schedules of these seeds and says what they broke. --servers: of
+// strategies whose servers' shards move. -v: what each is.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
+#include <set>
 #include <string>
 
 #include "faults/schedule.h"
@@ -11,18 +12,20 @@
 int main(int argc, char** argv) {
   using namespace tacit::test;
   if (argc < 3) {
-    std::fprintf(stderr, "usage: fault_schedules FIRST LAST [-v]\n");
+    std::fprintf(stderr, "usage: fault_schedules FIRST LAST [--servers] [-v]\n");
     return 2;
   }
   const std::uint64_t first = std::strtoull(argv[1], nullptr, 10);
   const std::uint64_t last = std::strtoull(argv[2], nullptr, 10);
-  const bool verbose = argc > 3 && std::string(argv[3]) == "-v";
+  const std::set<std::string> wishes(argv + 3, argv + argc);
+  const bool verbose = wishes.contains("-v");
+  const auto draw = wishes.contains("--servers") ? draw_server_schedule : draw_schedule;
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t bad = 0;
   std::uint64_t all_finished = 0;
   std::uint64_t some_finished = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    const FaultCase schedule = draw_schedule(seed);
+    const FaultCase schedule = draw(seed);
     const ScheduleOutcome outcome = run_in_child(schedule);
     all_finished += outcome.finished == schedule.cluster.workers ? 1 : 0;
     some_finished += outcome.finished > 0 && outcome.finished < schedule.cluster.workers ? 1 : 0;

@@ -19,6 +19,10 @@ class FaultSchedules : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(FaultSchedules, KeepTheLaws) {
   for (std::uint64_t seed = 100 * GetParam(); seed < 100 * (GetParam() + 1); ++seed) expect_lawful(seed);
 }
+TEST_P(FaultSchedules, KeepTheLawsWhereTheLostKeptShards) {
+  for (std::uint64_t seed = 50 * GetParam(); seed < 50 * (GetParam() + 1); ++seed)
+    expect_lawful(draw_server_schedule(seed));
+}
 INSTANTIATE_TEST_SUITE_P(Hundreds, FaultSchedules, ::testing::Range(std::uint64_t{0}, std::uint64_t{4}));
 
 TEST(FaultSchedule, GivesTheSameTraceAgain) {

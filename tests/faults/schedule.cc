@@ -103,6 +103,14 @@ FaultCase draw_schedule(std::uint64_t seed) {
   return s;
 }
 
+FaultCase draw_server_schedule(std::uint64_t seed) {
+  constexpr std::array kStrategies{"asgd", "easgd", "asgd:servers=1", "easgd:period=25", "asgd:servers=2"};
+  FaultCase schedule = draw_schedule(seed);
+  schedule.strategy = kStrategies[static_cast<std::size_t>(seed % kStrategies.size())];
+  schedule.survives = builtin_strategies().find(schedule.strategy).survives;
+  return schedule;
+}
+
 void slow_down_words(std::uint64_t seed, FaultCase& schedule) {
   Rng rng(seed, 5, 1, Rng::Use::kFault);
   Cluster& cluster = schedule.cluster;

@@ -21,6 +21,8 @@ struct FaultCase {
 inline constexpr Seconds kLostAfter{1};
 
 FaultCase draw_schedule(std::uint64_t seed);
+// The same faults, for strategies that go on without the ranks that keep their servers' shards.
+FaultCase draw_server_schedule(std::uint64_t seed);
 // What ranks tell each other of losses takes up to six heartbeats, so that they learn of one thing at different times.
 void slow_down_words(std::uint64_t seed, FaultCase& schedule);
 std::string describe(const FaultCase& schedule);

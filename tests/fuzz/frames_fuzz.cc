@@ -4,8 +4,12 @@
 //   - messages of one tag reach the receives of that tag in order, whole, whatever the pieces and whatever is dropped;
 //   - what decodes encodes to the same bytes;
 //   - the rank itself sends nothing but frames;
-//   - nothing of a process's memory is read before the peer has been asked which process it is, and then once.
+//   - nothing of a process's memory is read before the peer has been asked which process it is, and then once;
+//   - what comes through a ring is as what comes from the socket.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <new>
 #include <optional>
@@ -38,6 +42,7 @@ struct Asked {
 // One process, of which the rank can read some bytes.
 class SomeMemory final : public PeerMemory {
  public:
+  explicit SomeMemory(std::shared_ptr<RingMemory> rings) : rings_(std::move(rings)) {}
   MemoryToken token() override {
     MemoryToken token{};
     for (std::size_t i = 0; i < token.size(); ++i) token[i] = peer_memory(i);
@@ -59,8 +64,17 @@ class SomeMemory final : public PeerMemory {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] = peer_memory(at + i);
     return true;
   }
+  // What a ring may claim of itself is tried in ring_test.cc.
+  std::shared_ptr<RingMemory> rings(std::uint32_t descriptor, std::uint64_t bytes,
+                                    std::string& why) override {
+    TACIT_CHECK(is_, "no descriptor of another process is opened");
+    if (rings_ && descriptor == kPeerRings) return RingMemory::open(::dup(rings_->descriptor()), bytes);
+    why = "it has none there";
+    return nullptr;
+  }
 
  private:
+  const std::shared_ptr<RingMemory> rings_;
   bool asked_ = false;
   bool is_ = false;
 };
@@ -68,11 +82,12 @@ class SomeMemory final : public PeerMemory {
 // The part of the TCP fabric that owns a connection, without its threads.
 class Rank final : public ConnectionOwner {
  public:
-  Rank(Loopback::Pair& pair, std::unique_ptr<PeerMemory> memory)
+  Rank(Loopback::Pair& pair, int number, std::unique_ptr<PeerMemory> memory)
       : stream_(std::move(pair.stream)),
         descriptor_(pair.descriptor),
         connection_(std::make_unique<Connection>(*this, inbox_, ledger_, kPeer, stream_)),
-        offers_(std::make_unique<Offers>(kPeer, *connection_, Offers::Rank{inbox_, ledger_, *this, [] {}},
+        offers_(std::make_unique<Offers>(kPeer, *connection_,
+                                         Offers::Rank{inbox_, ledger_, *this, [] {}, number, kRingBytes},
                                          std::move(memory))) {
     offers_->invite();
   }
@@ -133,6 +148,7 @@ class Rank final : public ConnectionOwner {
 
   std::size_t controls() const { return controls_; }
   bool lost() const { return lost_; }
+  bool switched() const { return switched_; }  // it reads from a ring
 
  private:
   static bool has_request(const Asked& asked) { return asked.request != nullptr; }
@@ -231,9 +247,11 @@ class Rank final : public ConnectionOwner {
     if (type == FrameType::kMemory) check_same(encode_token(decode_token(payload)), payload);
     if (type == FrameType::kProof) check_same(encode(decode_proof(payload)), payload);
     if (type == FrameType::kOffer) check_same(encode(decode_offer(payload)), payload);
+    if (type == FrameType::kRings) check_same(encode(decode_rings(payload)), payload);
     if (type == FrameType::kTaken || type == FrameType::kWithdraw)
       check_same(encode_ticket(decode_ticket(payload)), payload);
     offered_ = offered_ || type == FrameType::kOffer;
+    switched_ = switched_ || type == FrameType::kSwitch;
   }
 
   const std::shared_ptr<Stream> stream_;
@@ -248,10 +266,13 @@ class Rank final : public ConnectionOwner {
   std::size_t controls_ = 0;  // frames that were accepted
   bool lost_ = false;
   bool offered_ = false;
+  bool switched_ = false;
 };
 
-// The whole messages in a peer's bytes, up to the first frame that is none or was refused.
-std::map<Tag, std::vector<ConstBytes>> messages_in(ConstBytes bytes, std::size_t controls) {
+// The whole messages in a peer's bytes, up to the first frame that is none or was refused. Between the switch and the
+// last `by_ring` bytes are bells.
+std::map<Tag, std::vector<ConstBytes>> messages_in(ConstBytes bytes, std::size_t controls,
+                                                   std::size_t by_ring) {
   std::map<Tag, std::vector<ConstBytes>> messages;
   try {
     while (bytes.size() >= kFrameHeaderBytes) {
@@ -264,16 +285,18 @@ std::map<Tag, std::vector<ConstBytes>> messages_in(ConstBytes bytes, std::size_t
       } else if (controls-- == 0) {
         break;
       }
-      bytes = bytes.subspan(header.length);
+      bytes = header.type == FrameType::kSwitch ? bytes.last(by_ring) : bytes.subspan(header.length);
     }
   } catch (const BadFrame&) {
   }
   return messages;
 }
 
+// Up to the switch, which only bells follow.
 void check_frames(ConstBytes bytes) {
   while (bytes.size() >= kFrameHeaderBytes) {
     const FrameHeader header = decode_frame(bytes);
+    if (header.type == FrameType::kSwitch) return;
     bytes = bytes.subspan(kFrameHeaderBytes);
     bytes = bytes.subspan(std::min<std::size_t>(header.length, bytes.size()));
   }
@@ -281,6 +304,7 @@ void check_frames(ConstBytes bytes) {
 
 struct Input {
   bool tries_memory = false;
+  bool higher = false;
   ConstBytes steps;
   ConstBytes bytes;
 };
@@ -289,20 +313,51 @@ Input parse(ConstBytes input) {
   if (input.size() < 2) return {};
   const std::size_t most = std::to_integer<std::size_t>(input[1]) % kMostSteps;
   const std::size_t count = std::min(most, (input.size() - 2) / 2);
-  return {(input[0] & std::byte{1}) != std::byte{0}, input.subspan(2, 2 * count),
-          input.subspan(2 + 2 * count)};
+  return {(input[0] & std::byte{1}) != std::byte{0}, (input[0] & std::byte{2}) != std::byte{0},
+          input.subspan(2, 2 * count), input.subspan(2 + 2 * count)};
 }
 
-void play(const Input& input, Rank& rank, Peer& peer) {
+// What the peer made, as far as it is the peer's to use.
+class PeerRings {
+ public:
+  explicit PeerRings(std::shared_ptr<RingMemory> memory)
+      : memory_(std::move(memory)), out_(memory_->from_maker()), in_(memory_->to_maker()) {}
+
+  const std::shared_ptr<RingMemory>& memory() const { return memory_; }
+  std::size_t write(ConstBytes bytes) { return out_.write(std::array<ConstBytes, 1>{bytes}); }
+  void check() {
+    std::vector<std::byte> all(kRingBytes);
+    all.resize(in_.read(all, {}));
+    TACIT_CHECK(!in_.broken() && !out_.broken(), "a rank tells the truth of its rings");
+    check_frames(all);
+  }
+
+ private:
+  const std::shared_ptr<RingMemory> memory_;
+  RingWriter out_;
+  RingReader in_;
+};
+
+void play(const Input& input, Rank& rank, Peer& peer, PeerRings* rings) {
   const std::size_t count = input.steps.size() / 2;
   std::size_t sent = 0;
+  std::size_t by_ring = 0;
+  std::size_t bells = 0;
   const auto under_way = [&] { return sent < input.bytes.size() && !rank.lost(); };
   const auto send = [&](std::size_t most) {
     if (!under_way()) return;
-    const ConstBytes piece = input.bytes.subspan(sent, std::min(most, input.bytes.size() - sent));
-    peer.send(piece);
+    ConstBytes piece = input.bytes.subspan(sent, std::min(most, input.bytes.size() - sent));
+    if (rank.switched() && rings != nullptr) {
+      piece = piece.first(rings->write(piece));
+      by_ring += piece.size();
+      static constexpr std::array<std::byte, 1> kBell{};
+      peer.send(kBell);
+      ++bells;
+    } else {
+      peer.send(piece);
+    }
     sent += piece.size();
-    rank.read_up_to(sent);
+    rank.read_up_to(sent + bells);
   };
   const std::size_t most_turns = count == 0 ? 0 : kMostTurns;
   for (std::size_t turn = 0; turn < count || (turn < most_turns && under_way()); ++turn) {
@@ -310,8 +365,16 @@ void play(const Input& input, Rank& rank, Peer& peer) {
     send(std::to_integer<std::size_t>(step[0]));
     rank.act(std::to_integer<std::uint8_t>(step[1]));
   }
-  send(input.bytes.size());
-  rank.check(messages_in(input.bytes, rank.controls()));
+  while (under_way()) send(kRingBytes);
+  rank.check(messages_in(input.bytes.first(sent), rank.controls(), by_ring));
+}
+
+// Rings of the peer's, where it is to make them.
+std::unique_ptr<PeerRings> rings_for(const Input& input) {
+  if (!input.tries_memory || !input.higher) return nullptr;
+  std::string why;
+  std::shared_ptr<RingMemory> made = RingMemory::make(kRingBytes, why);
+  return made ? std::make_unique<PeerRings>(std::move(made)) : nullptr;
 }
 
 }  // namespace
@@ -322,11 +385,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Loopback loopback;
   const Input input = parse(std::as_bytes(std::span(data, size)));
   Loopback::Pair pair = loopback.connect();
+  const std::unique_ptr<PeerRings> rings = rings_for(input);
   {
     const SmallMachine machine;
-    Rank rank(pair, input.tries_memory ? std::make_unique<SomeMemory>() : nullptr);
-    play(input, rank, pair.peer);
+    Rank rank(pair, input.higher ? kPeer + 1 : 0,
+              input.tries_memory ? std::make_unique<SomeMemory>(rings ? rings->memory() : nullptr) : nullptr);
+    play(input, rank, pair.peer, rings.get());
+    loopback.forget();  // a look that was put off is the rank's
   }
+  if (rings) rings->check();
   check_frames(pair.peer.receive());
   loopback.forget();
   return 0;

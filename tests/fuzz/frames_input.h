@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // An input of frames_fuzz: what a peer sends, in which pieces, and what the rank does between them.
 //   byte 0              bit 0: the rank tries whether it can read the peer's memory, and answers where the peer tries
+//                       bit 1: the rank is the higher of the two, so that the peer makes the rings
 //   byte 1              number of steps, modulo kMostSteps
 //   two bytes per step  how many bytes the peer sends, then what the rank does: act:3, tag:2, size:3 from the low bits
 //   the rest            the peer's bytes
-// The steps are repeated, kMostTurns of them in all; what is left of the peer's bytes then comes at once.
+// The steps are repeated, kMostTurns of them in all; what is left of the peer's bytes then comes at once. Once the peer
+// has switched, what it sends next comes through the ring that it made, and what it sent with the switch are bells.
 #pragma once
 
 #include <array>
@@ -41,6 +43,8 @@ constexpr std::uint32_t kPeerProcess = 77;
 constexpr std::uint64_t kPeerMemory = 0x10000;
 constexpr std::size_t kPeerMemoryBytes = 8192;
 constexpr std::uint64_t kPeerTicket = 0x20000;  // where a word is 1
+constexpr std::uint32_t kPeerRings = 5;         // the descriptor under which it has rings
+constexpr std::size_t kRingBytes = 4096;
 constexpr std::byte peer_memory(std::size_t at) { return static_cast<std::byte>(at * 31 + (at >> 8U)); }
 
 }  // namespace tacit::fuzz

@@ -69,8 +69,9 @@ struct Step {
   std::uint8_t act;
 };
 
-Bytes play(bool tries_memory, const std::vector<Step>& steps, const std::vector<Bytes>& frames) {
-  Bytes input = numbers({tries_memory ? 1 : 0, static_cast<int>(steps.size())});
+// `how`: byte 0 of an input.
+Bytes play(int how, const std::vector<Step>& steps, const std::vector<Bytes>& frames) {
+  Bytes input = numbers({how, static_cast<int>(steps.size())});
   for (const Step& each : steps) input = join({input, numbers({each.bytes, each.act})});
   return join({input, join(frames)});
 }
@@ -86,11 +87,9 @@ void write_frames(const Folder& to) {
   const Bytes beat = frame(FrameType::kHeartbeat, encode(WaitState{0, tag(1).bits(), 31'000'000}));
   const Bytes bye = frame(FrameType::kGoodbye, encode(Departure{true, "its disk burned", 2}));
   const auto elsewhere = [&](const std::string& name, const std::vector<Step>& steps,
-                             const std::vector<Bytes>& frames) {
-    to.write(name, play(false, steps, frames));
-  };
+                             const std::vector<Bytes>& frames) { to.write(name, play(0, steps, frames)); };
   const auto here = [&](const std::string& name, const std::vector<Step>& steps,
-                        const std::vector<Bytes>& frames) { to.write(name, play(true, steps, frames)); };
+                        const std::vector<Bytes>& frames) { to.write(name, play(1, steps, frames)); };
   elsewhere("data_unasked", {}, {data(0, "hello"), data(1, ""), data(0, "again")});
   elsewhere("data_byte_by_byte", {{1, step(Act::kNothing)}}, {data(0, "hello"), data(3, "world")});
   elsewhere("data_received",
@@ -149,6 +148,45 @@ void write_frames(const Folder& to) {
   here("offer_withdrawn", {}, {memory, offer(0, some), frame(FrameType::kWithdraw, encode_ticket(1))});
 }
 
+// Rings between two ranks of one machine: those that the rank makes, and those that the peer makes.
+void write_rings(const Folder& to) {
+  const Bytes proof = frame(FrameType::kProof, encode(MemoryProof{kPeerProcess, kPeerMemory}));
+  const Bytes trial = frame(FrameType::kMemory, encode_token({}));
+  const Bytes readable = frame(FrameType::kReadable, {});
+  const Bytes leave = frame(FrameType::kSwitch, {});
+  const Bytes rings = frame(FrameType::kRings, encode(RingOffer{kPeerRings, kRingBytes}));
+  const auto lower = [&](const std::string& name, const std::vector<Bytes>& frames) {
+    to.write(name, play(1, {{0, step(Act::kNothing)}, {255, step(Act::kSend, 1, 5)}}, frames));
+  };
+  lower("rings_made", {trial, readable, leave, text("bells")});
+  lower("rings_made_switched_twice", {trial, readable, leave, leave});
+  lower("rings_of_the_higher", {proof, rings});
+  lower("switch_without_rings", {leave});
+  lower("switch_with_words", {trial, readable, frame(FrameType::kSwitch, text("now"))});
+  // The switch ends the first piece, so that what follows comes through the ring.
+  const auto higher = [&](const std::string& name, const std::vector<Bytes>& before,
+                          const std::vector<Bytes>& frames) {
+    const std::vector<Step> steps{{static_cast<int>(join(before).size()), step(Act::kReceive, 0, 5)},
+                                  {40, step(Act::kSend, 1, 6)},
+                                  {255, step(Act::kWait)}};
+    to.write(name, play(3, steps, {join(before), join(frames)}));
+  };
+  higher("rings_taken", {proof, rings, leave},
+         {data(0, "hello"), data(2, std::string(3000, 'x')), data(0, "again")});
+  higher("rings_taken_bad_frame_by_ring", {proof, rings, leave},
+         {data(0, "hello"), text(std::string(30, '?'))});
+  higher("rings_taken_full", {proof, rings, leave}, {data(1, std::string(9000, 'y')), data(0, "")});
+  higher("rings_taken_offer_by_ring", {proof, rings, leave},
+         {offer(0, {1, kPeerMemory + 100, 1000, kPeerTicket})});
+  higher("rings_taken_bells_behind_the_switch", {proof, rings, leave, text("ding")}, {data(0, "hello")});
+  higher("rings_twice", {proof, rings}, {rings});
+  higher("rings_unproven", {rings}, {});
+  higher("rings_elsewhere", {proof},
+         {frame(FrameType::kRings, encode(RingOffer{kPeerRings + 1, kRingBytes})), leave});
+  higher("rings_of_another_size", {proof},
+         {frame(FrameType::kRings, encode(RingOffer{kPeerRings, ~std::uint64_t{0}})), leave});
+}
+
 // Rendezvous
 
 Bytes part(Role role, const std::vector<Bytes>& parts) {
@@ -200,7 +238,8 @@ void write_rendezvous(const Folder& to) {
       {"proof", encode(MemoryProof{kPeerProcess, kPeerMemory})},
       {"offer", encode(OfferedMessage{1, 2, 3})},
       {"ticket", encode_ticket(7)},
-      {"token", encode_token({})}};
+      {"token", encode_token({})},
+      {"rings", encode(RingOffer{kPeerRings, kRingBytes})}};
   for (std::size_t i = 0; i < payloads.size(); ++i)
     to.write("payload_" + payloads[i].first,
              part(Role::kPayload, {numbers({static_cast<int>(i)}), payloads[i].second}));
@@ -251,6 +290,7 @@ int main(int count, char** words) {
   }
   const std::filesystem::path folder = words[1];
   tacit::fuzz::write_frames(tacit::fuzz::Folder(folder / "frames"));
+  tacit::fuzz::write_rings(tacit::fuzz::Folder(folder / "frames"));
   tacit::fuzz::write_rendezvous(tacit::fuzz::Folder(folder / "rendezvous"));
   tacit::fuzz::write_compress(tacit::fuzz::Folder(folder / "compress"));
   return 0;

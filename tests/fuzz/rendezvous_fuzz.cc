@@ -179,7 +179,7 @@ void read_payload(ConstBytes bytes) {
   if (bytes.empty()) return;
   const ConstBytes payload = bytes.subspan(1);
   try {
-    switch (std::to_integer<int>(bytes[0]) % 9) {
+    switch (std::to_integer<int>(bytes[0]) % 10) {
       case 0:
         return check_same(encode(decode_hello(payload)), payload);
       case 1:
@@ -196,8 +196,10 @@ void read_payload(ConstBytes bytes) {
         return check_same(encode(decode_offer(payload)), payload);
       case 7:
         return check_same(encode_ticket(decode_ticket(payload)), payload);
-      default:
+      case 8:
         return check_same(encode_token(decode_token(payload)), payload);
+      default:
+        return check_same(encode(decode_rings(payload)), payload);
     }
   } catch (const BadFrame&) {
   }

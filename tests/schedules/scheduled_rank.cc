@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "schedules/scheduled_rank.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -16,6 +18,9 @@ class OwnMemory final : public PeerMemory {
   bool read(std::uint64_t address, Bytes into) override {
     if (!into.empty()) std::memcpy(into.data(), reinterpret_cast<const void*>(address), into.size());
     return true;
+  }
+  std::shared_ptr<RingMemory> rings(std::uint32_t descriptor, std::uint64_t bytes, std::string&) override {
+    return RingMemory::open(::dup(static_cast<int>(descriptor)), bytes);
   }
 };
 
@@ -50,11 +55,13 @@ ScheduledRank::~ScheduledRank() {
   inbox_.clear();
 }
 
-void ScheduledRank::connect(int peer, std::shared_ptr<Stream> stream, std::size_t most_at_once, bool invite) {
+void ScheduledRank::connect(int peer, std::shared_ptr<Stream> stream, std::size_t most_at_once, bool invite,
+                            std::size_t ring_bytes) {
   const auto at = static_cast<std::size_t>(peer);
   bytes_before_[at] = stream->bytes_out();
   connections_[at] = std::make_unique<Connection>(*this, inbox_, ledger_, peer, std::move(stream));
-  offers_[at] = std::make_unique<Offers>(peer, *connections_[at], Offers::Rank{inbox_, ledger_, *this, [] {}},
+  offers_[at] = std::make_unique<Offers>(peer, *connections_[at],
+                                         Offers::Rank{inbox_, ledger_, *this, [] {}, rank_, ring_bytes, 0},
                                          invite ? std::make_unique<OwnMemory>() : nullptr);
   connections_[at]->take_at_once(most_at_once);
   connections_[at]->start();

@@ -69,7 +69,10 @@ class ScheduledRank final : public ConnectionOwner {
   ScheduledRank(const ScheduledRank&) = delete;
   ScheduledRank& operator=(const ScheduledRank&) = delete;
 
-  void connect(int peer, std::shared_ptr<Stream> stream, std::size_t most_at_once, bool invite);
+  // With ring_bytes, and where it invites, frames leave the wire for rings of so many bytes.
+  void connect(int peer, std::shared_ptr<Stream> stream, std::size_t most_at_once, bool invite,
+               std::size_t ring_bytes = 0);
+  bool by_ring(int peer) const { return connections_[static_cast<std::size_t>(peer)]->by_ring(); }
   bool connected(int peer) const { return connections_[static_cast<std::size_t>(peer)] != nullptr; }
   void give_up(int peer);  // as a fabric that has heard nothing of it for too long
 

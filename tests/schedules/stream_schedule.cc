@@ -70,7 +70,12 @@ struct Port {
 class StreamSchedule {
  public:
   explicit StreamSchedule(std::uint64_t seed)
-      : rng_(seed, Rng::kEveryRank, 0, Rng::Use::kPeerChoice), weather_(Weather::draw(rng_)) {
+      : rng_(seed, Rng::kEveryRank, 0, Rng::Use::kPeerChoice),
+        weather_(Weather::draw(rng_)),
+        // By the number and not by a draw, so that seeds that found something stay what they are.
+        ring_bytes_(seed % 5 == 0   ? 4096
+                    : seed % 5 == 1 ? 65536
+                                    : 0) {
     for (int r = 0; r < weather_.ranks; ++r)
       ranks_.push_back(std::make_unique<ScheduledRank>(r, weather_.ranks, [this] { return step(); }));
     for (int a = 0; a < weather_.ranks; ++a)
@@ -188,7 +193,8 @@ class StreamSchedule {
       const Stream::Result result = port.stream->handshake();
       if (result == Stream::Result::kFailed) throw LawBroken("TLS: " + port.stream->read_why());
       if (result == Stream::Result::kDone)
-        rank(port.rank).connect(port.peer, port.stream, weather_.most_at_once, weather_.offers);
+        rank(port.rank).connect(port.peer, port.stream, weather_.most_at_once,
+                                weather_.offers || ring_bytes_ > 0, ring_bytes_);
       return result == Stream::Result::kDone || lies() != before;
     });
   }
@@ -272,6 +278,9 @@ class StreamSchedule {
     for (const Port& port : ports_) {
       result.key_updates += port.stream->key_updates();
       result.cuts += port.cut ? 1 : 0;
+      result.rings += rank(port.rank).by_ring(port.peer) ? 1 : 0;
+      if (ring_bytes_ > 0 && !port.cut && !rank(port.rank).by_ring(port.peer))
+        throw LawBroken("rank " + std::to_string(port.rank) + " has rings and stays on the wire");
       for (unsigned tag = 0; tag < Lot::kTags; ++tag)
         check_lot({port.rank, port.peer, tag}, port.cut, result);
       if (port.cut) continue;
@@ -341,6 +350,7 @@ class StreamSchedule {
   static constexpr std::uint64_t kMostEvents = 5'000'000;
   Rng rng_;
   const Weather weather_;
+  const std::size_t ring_bytes_;
   std::vector<Port> ports_;  // their wires outlive the connections
   std::vector<std::unique_ptr<ScheduledRank>> ranks_;
   int actions_ = 0;

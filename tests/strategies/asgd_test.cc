@@ -6,6 +6,7 @@
 
 #include "support/few_numbers.h"
 #include "support/replicas.h"
+#include "support/survival.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -70,6 +71,16 @@ TEST(Asgd, OneStragglerDoesNotSlowTheOthers) {
   const double even = time_of_the_others(1);
   EXPECT_GT(even, 0.3);
   EXPECT_LE(time_of_the_others(20), 1.01 * even);
+}
+
+TEST(Asgd, GoesOnWheneverARankCrashes) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"asgd", "asgd:servers=1", "asgd:servers=3"}) expect_survival(spec);
+}
+
+TEST(Asgd, LearnsInAllShardsWhenTheirServersAreLost) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"asgd", "asgd:servers=1", "asgd:servers=2"}) expect_learning_without_servers(spec);
 }
 
 TEST(Asgd, MoreServersThanRanksAreRefused) {

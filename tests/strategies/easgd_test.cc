@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "support/few_numbers.h"
 #include "support/replicas.h"
+#include "support/survival.h"
 #include "support/train.h"
 #include "tacit/core/error.h"
 
@@ -90,6 +92,37 @@ TEST(Easgd, SendsItsWeightsAndGetsThePullOncePerPeriod) {
   EXPECT_EQ(bytes("easgd:servers=1,period=5", 20) - bytes("easgd:servers=1,period=5", 10),
             2 * (2 * model + 32));
   EXPECT_EQ(bytes("easgd:servers=1,period=5", 12), bytes("easgd:servers=1,period=5", 10));
+}
+
+TEST(Easgd, GoesOnWheneverARankCrashes) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"easgd:period=1", "easgd", "easgd:period=2,servers=1"}) expect_survival(spec);
+}
+
+TEST(Easgd, LearnsInAllShardsWhenTheirServersAreLost) {
+  NEEDS_SIMULATOR;
+  for (const char* spec : {"easgd", "easgd:period=1,servers=1", "easgd:servers=2,rate=0.4"})
+    expect_learning_without_servers(spec);
+}
+
+// Nobody exchanges anything before the end: the centre stays zero but for what a crash took, which begins anew with the
+// weights of the next rank.
+TEST(Easgd, WithoutExchangesEndsWithTheWeightsOfTheNextRankInPlaceOfALostShard) {
+  NEEDS_SIMULATOR;
+  WorldOptions options = without_limits();
+  options.survive = true;
+  Cluster cluster = cluster_of(4);
+  cluster.crashes.push_back({1, Seconds(0.1)});
+  simulate(
+      cluster,
+      [](Process& me) {
+        FewNumbers r(me, "easgd:period=1000", 16 * 4);
+        for (std::int64_t t = 0; t < 20; ++t) r.step(t);
+        r.strategy->finish(r.worker);
+        for (std::size_t i = 0; i < 16 * 4; ++i)
+          EXPECT_EQ(r.worker.params().host()[i], i / 16 == 1 ? 3.0F : 0.0F) << "number " << i;
+      },
+      [](World&) {}, options);
 }
 
 TEST(Easgd, ARateAboveOneIsRefused) {

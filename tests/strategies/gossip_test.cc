@@ -10,6 +10,7 @@
 #include "support/on_every_rank.h"
 #include "support/refusal.h"
 #include "support/simulate.h"
+#include "support/survival.h"
 #include "support/train.h"
 
 namespace tacit::test {

@@ -5,6 +5,7 @@
 #include "support/plain_worker.h"
 #include "support/refusal.h"
 #include "support/simulate.h"
+#include "support/survival.h"
 #include "support/train.h"
 
 namespace tacit::test {

@@ -25,9 +25,7 @@ class FewNumbers {
     strategy->start(worker);
     gradient(-static_cast<float>(me.rank() + 1));
   }
-  void gradient(float all) {
-    kernels::fill(all, worker.gradient());
-  }
+  void gradient(float all) { kernels::fill(all, worker.gradient()); }
   void step(std::int64_t t) {
     worker.set_t(t);
     me_.spend_compute(t);
@@ -60,10 +58,13 @@ inline Cluster cluster_of(int workers) {
   if (!has_simulator()) GTEST_SKIP() << "built without the simulator"
 
 // By all ranks, for training: over the network, without the start's broadcast.
-inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64_t steps, std::size_t count) {
+inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64_t steps, std::size_t count,
+                                  bool survive = false) {
   const std::string text = from_child([&] {
     std::uint64_t bytes = 0;
-    World world = World::simulated(cluster_of(ranks), 1, without_limits());
+    WorldOptions options = without_limits();
+    options.survive = survive;
+    World world = World::simulated(cluster_of(ranks), 1, options);
     world.run([&](Process& me) {
       FewNumbers r(me, spec, count);
       const auto sent = [&] { return me.comm().ledger().training().payload; };
@@ -77,39 +78,6 @@ inline std::uint64_t payload_sent(int ranks, const std::string& spec, std::int64
     return std::to_string(bytes);
   });
   return std::stoull(text);
-}
-
-// Whenever one of four ranks crashes, before, in and after the steps, the others end with equal and finite weights.
-inline void expect_survival(const std::string& spec) {
-  WorldOptions options = without_limits();
-  options.survive = true;
-  for (const int victim : {0, 2})
-    for (int moment = 0; moment < 20; ++moment) {
-      Cluster cluster = cluster_of(4);
-      cluster.jitter = 0.3;
-      cluster.crashes.push_back({victim, Seconds(0.0001 + 0.0043 * moment)});
-      Floats ends(4);
-      simulate(
-          cluster,
-          [&](Process& me) {
-            FewNumbers r(me, spec, 2000);
-            for (std::int64_t t = 0; t < 6; ++t) {
-              r.step(t);
-              if (t == 3) r.mean();
-            }
-            r.strategy->finish(r.worker);
-            ends[static_cast<std::size_t>(me.rank())] = r.x();
-          },
-          [&](World&) {
-            EXPECT_TRUE(ends[1] > 0 && ends[1] < 5) << spec << ", moment " << moment;
-            for (const int rank : {0, 2, 3})
-              if (rank != victim) {
-                EXPECT_EQ(ends[static_cast<std::size_t>(rank)], ends[1])
-                    << spec << ", rank " << rank << ", moment " << moment;
-              }
-          },
-          options);
-    }
 }
 
 // A run that is resumed in its middle ends with the bits of one that was not.

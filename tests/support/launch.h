@@ -37,6 +37,19 @@ inline Strings sorted_lines(const std::string& text) {
   return lines;
 }
 
+// What a rank's script does to tell the launcher something about one, as World does it.
+inline std::string note(const std::string& about, int what) {
+  return "printf '\\00" + std::to_string(what) +
+         "' | dd of=/proc/self/fd/$TACIT_NOTES_FD bs=1 conv=notrunc seek=$((4 * " + about +
+         ")) 2>/dev/null\n";
+}
+inline std::string others_go_on() { return note("$TACIT_RANK", 1); }
+// It takes in ranks that come back, at port 1000 + RANK: 3 * 256 + 232 + RANK.
+inline std::string takes_in() {
+  return "printf \"\\\\$(printf %03o $((232 + TACIT_RANK)))\\\\003\" | "
+         "dd of=/proc/self/fd/$TACIT_NOTES_FD bs=1 conv=notrunc seek=$((4 * TACIT_RANK + 2)) 2>/dev/null\n";
+}
+
 // A program beside the test, with its output in the files out and err of the folder. Killed by its id where the test
 // ends first.
 class Started {
@@ -108,6 +121,10 @@ class Launch : public Cli {
     std::ifstream(path(name)) >> pid;
     EXPECT_GT(pid, 0) << name;
     return pid;
+  }
+  void kill_in(const std::string& name) {
+    if (const pid_t pid = pid_in(name); pid > 0)
+      kill(pid, SIGKILL);  // 0 would be this test and all beside it
   }
   std::vector<pid_t> pids_in(const Strings& names) {
     std::vector<pid_t> pids;

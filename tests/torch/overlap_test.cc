@@ -93,6 +93,23 @@ TEST(Overlap, IsPlainSgdOnTheWholeBatch) {
                 plain());
 }
 
+std::vector<Weights> after_steps(int ranks, const std::string& strategy, const char* bucket) {
+  return weights_after(ranks,
+                       [](Process&, RankLoop& t) {
+                         t.steps(kSteps);
+                         t.sync->finish();
+                       },
+                       strategy, {.bucket = bucket});
+}
+
+TEST(Overlap, OfServersAndPartialMeansHasTheBitsItShould) {
+  for (const char* ssd : {"ssd:warmup=10", "ssd:warmup=2,delay=2"})
+    EXPECT_EQ(after_steps(3, ssd, "64"), after_steps(3, ssd, "whole")) << ssd;
+  EXPECT_EQ(after_steps(3, "eager:limit=1", "64"), after_steps(3, "ssgd", "64"));
+  for (const char* alone : {"asgd", "eager"})
+    EXPECT_EQ(after_steps(1, alone, "64"), after_steps(1, alone, "whole")) << alone;
+}
+
 // A second pass that adds nothing keeps rank 1 from sending early, for good.
 TEST(Overlap, ARankThatSendsLateChangesNoBits) {
   const auto run = [](bool one_is_late) {
@@ -207,10 +224,11 @@ TEST(Overlap, LoopsThatChangeGradientsBeforeTheStepAreAsBefore) {
   expect_near(run("64"), run("whole")[0]);
 }
 
-std::string refused_after_two_steps(const std::function<void(RankLoop&)>& third) {
+std::string refused_after_two_steps(const std::function<void(RankLoop&)>& third,
+                                    const char* strategy = "ssgd") {
   return test::refusal([&] {
     World::threads(2).run([&](Process& me) {
-      RankLoop t(me, "ssgd", kSmall);
+      RankLoop t(me, strategy, kSmall);
       t.steps(2);
       t.backward(2);
       third(t);
@@ -237,14 +255,21 @@ TEST(Overlap, AStepUnlikeThoseBeforeItIsRefusedByName) {
            t.sync->step();
          }),
          "step() found that the gradient of '0.weight' changed after backward()");
-  expect(refused_after_two_steps([](RankLoop& t) { t.sync->finish(); }),
-         "finish() came after a backward pass without a step");
+  for (const char* strategy : {"ssgd", "ssd:warmup=1", "asgd", "eager:limit=1"})
+    expect(refused_after_two_steps([](RankLoop& t) { t.sync->finish(); }, strategy),
+           "finish() came after a backward pass without a step");
 }
 
 TEST(Overlap, ABucketOfNothingIsRefused) {
   const std::string said = test::refusal(
       [] { World::threads(1).run([](Process& me) { RankLoop(me, "ssgd", {.bucket = "0"}); }); });
   EXPECT_TRUE(said.starts_with("Options::bucket 0 leaves nothing in a bucket; give ")) << said;
+}
+
+TEST(Overlap, ABucketForAStrategyThatSendsNoneIsRefused) {
+  const std::string said =
+      test::refusal([] { World::threads(1).run([](Process& me) { RankLoop(me, "local", kSmall); }); });
+  EXPECT_TRUE(said.starts_with("Options::bucket 64 with the strategy local, which ")) << said;
 }
 
 // The first to notice names it; the other may lose the first.

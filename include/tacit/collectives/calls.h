@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tacit/core/views.h"
 
@@ -62,6 +63,9 @@ class Service {
   // There and back, to several peers at once: answers are taken in whatever order they come. Each must have the length
   // of its `reply`.
   virtual void call_all(std::span<const Addressed> calls) = 0;
+  // The same, for worlds that go on without the ranks they lose: says of each call whether it was answered. It was not
+  // where its peer is lost, or where that answered nothing to a call that has a place for more.
+  virtual std::vector<bool> try_call_all(std::span<const Addressed> calls) = 0;
   void post(int peer, const Call& call) {
     const Addressed one{peer, call};
     post_all({&one, 1});

@@ -29,7 +29,7 @@ struct Swap {
 // Collectives are called by all ranks in the same order. All of them work for 1 rank and for empty views.
 //
 // Bits     a sum or mean ends with the same bits on every rank and in every world.
-// Threads  one task at a time.
+// Threads  one task at a time; survives, losses, living and entry any.
 // Errors   PeerLost, Timeout, Mismatch, Interrupted.
 class Collectives {
  public:
@@ -43,12 +43,19 @@ class Collectives {
   // exchanges with a lost rank throw PeerLost, after which it is no longer among the living.
   virtual bool survives() const { return false; }
   virtual std::vector<Loss> losses() const { return {}; }
+  // Whether a rank was ever lost, be it back or not.
+  virtual bool disturbed() const { return !losses().empty(); }
+  // When a rank came: 0 for those of the start, and a growing number for those that came back after a loss, so that those
+  // who came back never take a duty away from one who stayed.
+  virtual std::uint32_t entry(int /*rank*/) const { return 0; }
   // In their order, this rank among them. Throws PeerLost where it is itself lost to the others.
   virtual std::vector<int> living() const {
     std::vector<int> all(static_cast<std::size_t>(size()));
     std::iota(all.begin(), all.end(), 0);
     return all;
   }
+  // Of those that live, the one that has been here longest; the lowest among equals.
+  int head() const;
 
   virtual void sum(FloatView x) = 0;
   virtual void mean(FloatView x) = 0;

@@ -11,6 +11,8 @@
 
 namespace tacit {
 
+class ShardKeepers;  // protocols/shard_keepers.h
+
 // A vector for the servers, with what an algorithm wants to go with it.
 struct ShardPush {
   int from = 0;  // filled in where it arrives
@@ -41,9 +43,18 @@ class ShardRule {
   virtual void load(StateReader&) {}
 };
 using ShardRuleMaker = std::function<std::unique_ptr<ShardRule>(Slice part)>;
+// The rule of a shard that begins anew with these weights of its part. Called by agents, by several at once.
+using ShardBeginner = std::function<std::unique_ptr<ShardRule>(ConstFloatView weights)>;
 
 // One rank's view of all shards. Made on every rank alike.
 //
+// Losses    with a ShardBeginner, in a world that goes on without ranks it loses, shards do too. Of the ranks that live,
+//           those that came first (Collectives::entry), the next one after a shard's first place keeps it: so it moves
+//           when its keeper is lost and at no other time, and nobody hands one over. What the lost rank had of it is
+//           gone. Whoever asks the next keeper first brings weights of its own, with which the shard begins anew; agents
+//           answer at once, whatever trainers do, so that nobody waits for somebody to notice a loss. Only calls that
+//           were not answered are made again: what is given to a shard whose keeper lives counts once. What was on its
+//           way to one that was lost may be in the weights that it begins anew with, and then counts twice.
 // Lifetime  close() is collective and comes before the end; comm must outlive this.
 // Threads   the trainer's task; push and pull also one background exchange.
 class Shards {
@@ -55,8 +66,9 @@ class Shards {
   // Where the shards of a vector of that length lie; there are fewer than servers where it is shorter.
   static std::vector<Slice> parts(std::size_t count, int servers);
 
-  // Shard s lives on rank s * size / servers.
-  Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule);
+  // Shard s lives on rank s * size / servers, at first. A rank that came back after a loss keeps none by then.
+  Shards(Comm& comm, int servers, std::size_t count, const ShardRuleMaker& rule,
+         ShardBeginner begin = nullptr);
   ~Shards();
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
@@ -65,31 +77,43 @@ class Shards {
   // One message for each of parts(), in their order, which the rules receive.
   void push(std::int64_t step, std::span<const ConstBytes> messages) const;
   void pull(std::int64_t step, FloatView out) const;
-  // There and back in one trip: out <- the rules' answers to their parts of push.x, which may be `out`.
-  void exchange(const ShardPush& push, FloatView out) const;
-  // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Collective.
+  // There and back in one trip: out <- the rules' answers to their parts of push.x. `own`: with what shards begin anew
+  // where their keepers are lost. It may be `out`: where a keeper was lost in the middle of its answer, the shard then
+  // begins with weights of two ages. push.x may be `out` too, where shards do not survive.
+  void exchange(const ShardPush& push, FloatView out, ConstFloatView own = {}) const;
+  // What a pull gives, but over another Comm: every shard's rank asks its own shard and tells the others. Where ranks
+  // may be lost, `out` begins as this rank's own weights: those take the place of what was lost in the middle of it.
+  // Collective.
   void read(Collectives& over, std::int64_t step, FloatView out) const;
   void close();
 
-  // The state of this rank's shard, if it has one, as soon as the shard can answer a pull of that step.
-  void save(std::int64_t step, StateWriter& state) const;
+  // The state of the shards that this rank keeps, as soon as they can answer a pull of that step. `own` as above.
+  void save(std::int64_t step, StateWriter& state, ConstFloatView own = {}) const;
   // Before the first push; the rule answers a pull of this step from the start.
   void load(StateReader& state);
   static constexpr std::int64_t kBeforeTheFirst = -1;
 
  private:
-  class Keeper;
   struct Place {
-    int rank;
+    int rank;  // the first
     Slice part;
     std::size_t shard;  // its number
   };
+  using CallTo = std::function<Addressed(const Place&)>;  // but for whom it goes to
+  std::vector<int> living() const { return survives_ ? comm_.living() : std::vector<int>{}; }
+  int keeper_of(const Place& place, std::span<const int> living) const;
+  std::vector<Addressed> addressed(std::span<const Place> to, const CallTo& call) const;
+  static CallTo pull_into(FloatView out, std::int64_t step);
+  void ask(std::vector<Place> due, const CallTo& call, ConstFloatView own) const;
+  void begin(std::span<const Place> anew, ConstFloatView own) const;
+
   Comm& comm_;
+  const bool survives_;
   std::vector<Place> places_;
   // The same in the order in which this rank goes to them: from its own place on, so that ranks do not all stand before
   // the same one.
   std::vector<Place> round_;
-  std::unique_ptr<Keeper> keeper_;    // null where this rank keeps no shard
+  std::unique_ptr<ShardKeepers> keepers_;
   std::unique_ptr<Service> service_;  // last: it stops before what it uses goes away
 };
 

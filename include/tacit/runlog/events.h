@@ -59,6 +59,13 @@ struct RankLost {
   int rank = 0;
   std::int64_t step = 0;  // of the rank that says so, when it noticed
   std::string why;
+  std::int64_t back = -1;  // likewise, when the rank took part again; -1: it has not
+};
+
+// A rank that was lost takes part again.
+struct RankBack {
+  int rank = 0;
+  std::int64_t step = 0;  // of the rank that says so, when it noticed
 };
 
 // What a rank did with its time of training, in seconds: docs/worlds.md, docs/simulator.md.
@@ -110,6 +117,7 @@ std::string to_json_line(const StepsDone& event);
 std::string to_json_line(const Evaluated& event);
 std::string to_json_line(const RankTimes& event);
 std::string to_json_line(const RankLost& event);
+std::string to_json_line(const RankBack& event);
 std::string to_json_line(const Summary& event);
 std::string to_json_text(const Summary& summary);  // indented
 

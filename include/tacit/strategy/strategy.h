@@ -51,6 +51,12 @@ class Strategy {
   // under way. Collective as well, between two steps, and may wait; load() comes after start.
   virtual void save(Worker& w, StateWriter& state);
   virtual void load(Worker& w, StateReader& state);
+
+  // Where ranks that were lost come back (StrategyInfo::survives): what one that does needs of one that lives, beside
+  // parameters and the inner optimiser's state, which rejoin() finds in place. Between two steps and not collective;
+  // rejoin() comes after start(), which was among this rank alone.
+  virtual void lend(Worker& w, StateWriter& state);
+  virtual void rejoin(Worker& w, StateReader& state);
 };
 
 }  // namespace tacit

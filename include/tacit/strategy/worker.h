@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tacit/collectives/comm.h"
 #include "tacit/core/rng.h"
@@ -53,11 +54,14 @@ class Worker {
   virtual std::span<const Slice> tensors() const = 0;  // where each tensor lies, for per-tensor rules
   // The first dimension of each tensor, for rules that see matrices; empty where nobody knows.
   virtual std::span<const std::size_t> rows() const { return {}; }
+  // What Strategy::ready will be given, in that order: it is cut alike on every rank, from before start() on. None where
+  // gradients come whole.
+  virtual std::span<const Slice> buckets() const { return {}; }
   virtual Comm& comm() = 0;
   // A mean over ranks of vectors like params(), in the form that the run wants. Collective, in Strategy::start.
   virtual std::unique_ptr<Mean> make_mean(const MeanOptions& options) = 0;
-  // The same for gradients that are pushed to so many shards.
-  virtual std::unique_ptr<PushCodec> make_push_codec(int servers) = 0;
+  // The same for gradients that are pushed to so many shards: one for every part that is pushed alone.
+  virtual std::vector<std::unique_ptr<PushCodec>> make_push_codecs(int servers) = 0;
   virtual Tasks& tasks() = 0;
   virtual Rng rng(Rng::Use use) const = 0;  // at (seed, rank, t)
 };

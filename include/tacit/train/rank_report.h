@@ -37,6 +37,8 @@ RankReport unpack(ConstBytes packed);  // throws Mismatch for another length
 
 // Adds to report.lost the ranks that are lost and not in it yet; returns how many were in it.
 std::size_t add_losses(const Comm& comm, RankReport& report);
+// Notes in report.lost which of them take part again; returns those that it did not have yet.
+std::vector<RankBack> add_returns(const Comm& comm, RankReport& report);
 
 // The reports of all ranks that live, in their order, on each of them. Called by all ranks.
 std::vector<RankReport> gather_reports(Comm& comm, const RankReport& mine);

@@ -26,9 +26,10 @@ class ReplicaWorker : public Worker {
   Comm& comm() final { return control_ ? process_.control() : process_.comm(); }
   Tasks& tasks() final { return process_.tasks(); }
   Rng rng(Rng::Use use) const final { return {seed_, rank(), t_, use}; }
+  std::span<const Slice> buckets() const final { return buckets_; }
   // These put the momentum of the inner optimiser where it belongs (docs/compression.md).
   std::unique_ptr<Mean> make_mean(const MeanOptions& options) final;
-  std::unique_ptr<PushCodec> make_push_codec(int servers) final;
+  std::vector<std::unique_ptr<PushCodec>> make_push_codecs(int servers) final;
 
   void gradient_at(ConstFloatView x) final;
   void gradient_of(std::int64_t piece) final;
@@ -39,8 +40,7 @@ class ReplicaWorker : public Worker {
   void set_t(std::int64_t t) { t_ = t; }
   // What means compress with (`topk:ratio=0.01,ef`; empty: nothing), from whoever made the strategy, before it starts.
   void set_compress(const std::string& spec);
-  // The buckets of which the strategy is told one by one (Strategy::ready), before it starts: compressed means are cut as
-  // they are. None where it is not.
+  // The buckets of which the strategy is told one by one (Strategy::ready), before it starts. None where it is not.
   void set_buckets(std::span<const Slice> buckets) { buckets_.assign(buckets.begin(), buckets.end()); }
   // Strategy::pieces, from whoever made the strategy.
   void set_pieces(int pieces) { pieces_ = pieces; }

@@ -60,6 +60,7 @@ class TrainObserver {
   virtual void on_steps(const StepsDone& event) = 0;
   virtual void on_evaluation(const Evaluated& event) = 0;  // these: by the lowest rank that lives, alone
   virtual void on_loss(const RankLost&) {}
+  virtual void on_return(const RankBack&) {}
   virtual void on_warning(const std::string&) {}
   virtual void on_resume(const RunResumed&) {}  // by the lowest rank
 };

@@ -2,11 +2,14 @@
 // One rank's end of a transport: reliable, tagged messages to and from every rank, itself included.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tacit/core/clock.h"
@@ -107,6 +110,12 @@ class Endpoint {
   virtual void tell_departures(Tag) {}
   // As far as this rank knows, in the order of the ranks.
   virtual std::vector<Loss> losses() const { return {}; }
+  // Why a rank was lost when it was last, be it back or not.
+  virtual std::string why_lost(int) const { return {}; }
+  // Whether a rank was ever lost, be it back or not: collectives that pass messages by number are at an end then.
+  virtual bool disturbed() const { return !losses().empty(); }
+  // When a rank came: 0 for those of the start; for one that was lost and has come back, which return of the job that was.
+  virtual std::uint32_t entry(int) const { return 0; }
   // Neither failed nor done, as far as this rank knows.
   virtual bool here(int) const { return true; }
 };
@@ -115,6 +124,13 @@ bool any_ready(std::span<Operation* const> any);
 
 // The ranks that are here, in their order, this rank among them. Throws PeerLost where it is itself lost to the others.
 std::vector<int> living(const Endpoint& endpoint);
+
+// Those that have been here longest first, the lowest among equals. entry(rank) is as Endpoint::entry.
+template <class Entry>
+void sort_by_entry(std::vector<int>& ranks, const Entry& entry) {
+  std::sort(ranks.begin(), ranks.end(),
+            [&](int a, int b) { return std::pair(entry(a), a) < std::pair(entry(b), b); });
+}
 
 // "rank 0 waits for rank 2 in all-reduce 17, part 0": one wording for errors and stall reports.
 std::string describe_wait(int rank, int peer, Tag tag);

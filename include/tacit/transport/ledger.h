@@ -38,6 +38,8 @@ class Ledger {
  public:
   Ledger(int ranks, int own) : own_(own), sent_(cells(ranks)), received_(cells(ranks)) {}
 
+  int size() const { return static_cast<int>(sent_.size() / kAccounts); }
+
   void count_sent(int peer, Tag::Lane lane, std::size_t payload, std::size_t framing) {
     sent_[index(peer, lane)].add(payload, framing);
   }

@@ -2,8 +2,10 @@
 // Whether all ranks were told the same, asked before they exchange anything that depends on it.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tacit/collectives/comm.h"
 
@@ -22,5 +24,10 @@ struct Setting {
 //
 // Errors  InvalidConfig; then what Comm throws.
 void agree(Comm& control, std::span<const Setting> mine);
+
+// The same between two ranks alone: what one of them sends, and what the other finds, in the same words; empty where they
+// agree. Throws Mismatch for bytes that are no settings.
+std::vector<std::byte> pack_settings(std::span<const Setting> settings);
+std::string difference(int rank, std::span<const Setting> mine, int peer, ConstBytes packed);
 
 }  // namespace tacit

@@ -57,6 +57,24 @@ class Process {
   // Virtual time only: what the trainer did with it so far.
   virtual std::optional<TimeSpent> virtual_time_spent() const { return std::nullopt; }
   bool virtual_time() const { return virtual_time_spent().has_value(); }
+  // --- ranks that were lost and come back, where the world takes them (WorldOptions::take_back)
+
+  virtual bool takes_back() const { return false; }
+  // This rank has come back and takes no part yet: its collectives are among itself alone, so that it can make what the
+  // others have made. It asks its sponsor, the first of others(), to be admitted.
+  virtual bool outside() const { return false; }
+  // The ranks that are here beside this one, those that have been longest first.
+  virtual std::vector<int> others() const { return {}; }
+  // Where a rank comes into the others' collectives.
+  struct Place {
+    std::int64_t train = 0;
+    std::int64_t control = 0;
+  };
+  // By the sponsor, between two collectives: all that live count on `peer` from the next one on, in comm() and control().
+  virtual Place admit(int peer, std::uint32_t entry);
+  // By the rank that was admitted.
+  virtual void enter(const Place& place);
+
   // Real time only: how long the calling task has been blocked, so far, while nothing of what it waited for was under
   // way. What happens while MPI's own collectives run is not seen. train/time_account.h makes an account of it.
   virtual Seconds waited() const { return Seconds(0); }
@@ -71,6 +89,9 @@ struct WorldOptions {
   // Goes on without ranks that fail: Comm::survives. For algorithms that can; StrategyInfo::survives says which. Over
   // MPI it changes nothing, because mpirun ends all ranks with the first.
   bool survive = false;
+  // Where tacit launch starts lost ranks again (--restart), they come back to this world: Process::takes_back. With
+  // `survive` and over TCP; elsewhere it changes nothing. For programs whose loop admits them, as tacit train does.
+  bool take_back = false;
   Seconds lost_after{10};  // ranks as processes over TCP: a peer that is silent for so long is lost
   // What ranks that are processes must have been told alike; they compare it as soon as they have met. A world refuses to
   // open where they differ: InvalidConfig on every rank (agree()).
@@ -120,6 +141,7 @@ class World {
   int size() const;
   int rank() const;          // of this process; 0 where all ranks are in it
   bool one_process() const;  // all ranks are in this process
+  bool came_back() const;    // to a job that had lost this rank: Process::outside
   int local_ranks() const;   // on this machine; size() where that is not known
   std::string name() const;  // "threads", "tcp", "tcp+tls", "mpi", "simulated"
   // "4 ranks over MPI, as OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say (mpirun)"; empty for threads, and where

@@ -57,8 +57,7 @@ Replica::Replica(Process& process, const Given& given)
       worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
       overlap_(flat_,
-               info_.overlaps ? bucket_floats("Options::bucket", options_.bucket, flat_.params().size())
-                              : flat_.params().size(),
+               bucket_floats("Options::bucket", options_.bucket, flat_.params().size(), info_),
                !options_.uneven && !process.virtual_time(),
                [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
       bytes_before_(bytes_sent()),

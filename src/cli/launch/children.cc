@@ -138,8 +138,9 @@ void Children::start(int id, SpawnPlan plan, int input) {
 }
 
 int Children::make_notes(int ranks) {
-  notes_ = std::make_unique<Notes>(loop_, ranks,
-                                   [this](int rank, LauncherNote note) { watcher_.noted(rank, note); });
+  notes_ = std::make_unique<Notes>(loop_, ranks, [this](int rank, LauncherNote note, std::uint16_t port) {
+    watcher_.noted(rank, note, port);
+  });
   return notes_->descriptor();
 }
 

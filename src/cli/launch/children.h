@@ -20,20 +20,24 @@ namespace tacit::cli {
 // Lifetime  the guard and the watcher outlive it; the loop does not run any more when it is dropped. Children that live
 //           then are killed.
 // Threads   the loop's, which is the only thread of the process.
-class Children final : public RankHost {
+class Children {
  public:
   Children(boost::asio::io_context& loop, const Guard& guard, Watcher& watcher);
-  ~Children() override;
+  ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // `input` becomes stdin, pipes to this process become stdout and stderr. Throws InvalidConfig.
+  // `input` becomes stdin, pipes to this process become stdout and stderr. An id may be given again once its child is
+  // over, but not by a watcher that is just being told so. Throws InvalidConfig.
   void start(int id, SpawnPlan plan, int input);
   // Memory for the notes of so many ranks; the watcher is told of them as they come, and of all before an end.
   int make_notes(int ranks);
-  void signal(int number) override;
-  void signal(int id, int number) override;
-  bool all_stopped() const override;
+  // As if nobody had noted anything of this rank.
+  void clear_notes(int rank) { notes_->clear(rank); }
+  // To all that are not over, and to what they started.
+  void signal(int number);
+  void signal(int id, int number);
+  bool all_stopped() const;
   bool any() const;  // that is not over
 
  private:

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tacit/core/error.h"
+#include "world/launcher_note.h"
 
 namespace tacit::cli {
 namespace {
@@ -113,7 +114,7 @@ UniqueFd make_key_memory(const JobKey& key) {
 
 UniqueFd make_note_memory(int ranks) {
   UniqueFd memory = adopt(::memfd_create("tacit-notes", MFD_CLOEXEC | MFD_ALLOW_SEALING), "memory for notes");
-  if (::ftruncate(memory.get(), ranks) != 0 ||
+  if (::ftruncate(memory.get(), off_t{kBytesPerNote} * ranks) != 0 ||
       ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) != 0)
     refuse("memory for notes");
   return memory;

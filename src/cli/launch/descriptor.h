@@ -56,7 +56,7 @@ UniqueFd duplicate(int fd);
 // The key as 64 hexadecimal digits in memory that can no longer be changed.
 UniqueFd make_key_memory(const JobKey& key);
 
-// A byte per rank, for notes of the ranks (world/launcher_note.h). Its size cannot be changed.
+// Zeros, for notes of so many ranks (world/launcher_note.h). Its size cannot be changed.
 UniqueFd make_note_memory(int ranks);
 
 struct Listener {

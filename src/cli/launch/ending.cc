@@ -35,7 +35,7 @@ std::string predicate(const Ending& ending, bool plural) {
     case Ending::Kind::kNotStarted:
       break;
   }
-  return fmt::format("{} not started", was);
+  return fmt::format("{} not started{}{}", was, ending.why.empty() ? "" : ": ", ending.why);
 }
 
 }  // namespace

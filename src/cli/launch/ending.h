@@ -13,13 +13,13 @@ struct Ending {
     kExited,      // value is the exit code
     kKilled,      // value is the signal
     kLost,        // with its host; why says more
-    kNotStarted,  // the job was ended before
+    kNotStarted,  // the job was ended before, or why says more
   };
 
   static Ending exited(int code) { return {Kind::kExited, code, {}}; }
   static Ending killed(int signal) { return {Kind::kKilled, signal, {}}; }
   static Ending lost(std::string why) { return {Kind::kLost, 0, std::move(why)}; }
-  static Ending not_started() { return {Kind::kNotStarted, 0, {}}; }
+  static Ending not_started(std::string why = {}) { return {Kind::kNotStarted, 0, std::move(why)}; }
   static Ending from_wait_status(int status);
 
   bool good() const { return kind == Kind::kExited && value == 0; }

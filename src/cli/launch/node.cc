@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "cli/launch/lines.h"
 #include "cli/launch/output.h"
@@ -52,10 +54,10 @@ class Node final : public Watcher {
     for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMostBytes)))
       tell(RankOutput{rank, stream, std::string(bytes.substr(0, kMostBytes))});
   }
-  void noted(int rank, LauncherNote note) override { tell(RankNoted{rank, note}); }
+  void noted(int rank, LauncherNote note, std::uint16_t port) override { tell(RankNoted{rank, note, port}); }
   void ended(int rank, const Ending& how) override {
     tell(RankEnded{rank, how});
-    if (--left_ == 0) leave();
+    if (--left_ == 0 && (!stays_ || ending_)) leave();
   }
   void when_room(Stream /*stream*/, std::function<void()> go_on) override {
     out_.when_room(std::move(go_on));
@@ -68,7 +70,8 @@ class Node final : public Watcher {
     lines_.take(bytes, [this](const std::string& line) {
       if (refused_) return;
       if (started_) {
-        if (const auto order = parse_signal(line)) pass_on(*order);
+        if (const auto order = parse_order(line))
+          std::visit([this](const auto& kind) { obey(kind); }, *order);
         return;
       }
       try {
@@ -79,8 +82,17 @@ class Node final : public Watcher {
     });
   }
 
-  void pass_on(const SignalOrder& order) {
+  void obey(const SignalOrder& order) {
     order.rank ? children_.signal(*order.rank, order.number) : children_.signal(order.number);
+  }
+  void obey(const Return& how) {
+    if (ending_ || !ranks_) return;
+    ++left_;
+    try {
+      ranks_->start_again(how);
+    } catch (const InvalidConfig& error) {
+      ended(how.rank, Ending::not_started(error.what()));
+    }
   }
 
   void start(NodeJob job) {
@@ -88,15 +100,18 @@ class Node final : public Watcher {
     if (::chdir(job.directory.c_str()) != 0)
       throw InvalidConfig("cannot work in the folder " + job.directory + " of the launcher: " +
                           std::strerror(errno) + "; start from a folder that exists on all hosts");
+    stays_ = job.job.restarts;
     Listener listener;
-    if (job.share.first == 0) {
+    if (job.share.first == 0 && job.starts) {
       listener = listen_everywhere();
       job.job.rendezvous = rendezvous_at(job.host, listener.port);
     }
     tell(Hello{listener.port});
+    ranks_.emplace(children_, std::move(job.job), job.share);
+    if (!job.starts) return;
     left_ = job.share.count;
     const UniqueFd null = open_null();
-    start_ranks(children_, job.job, job.share, std::move(listener.socket), null.get());
+    ranks_->start(std::move(listener.socket), null.get());
   }
 
   // Ranks that were started before the error are killed when this object goes.
@@ -131,8 +146,10 @@ class Node final : public Watcher {
   asio::signal_set signals_;
   asio::steady_timer patience_;
   Children children_;
+  std::optional<LocalRanks> ranks_;  // once the job is known
   LineCutter lines_{kLongestOrder};
   int left_ = 0;  // ranks
+  bool stays_ = false;
   bool started_ = false;
   bool refused_ = false;
   bool ending_ = false;  // the ranks, because the launcher is gone

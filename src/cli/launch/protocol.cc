@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr const char* kVersionKey = "tacit_node";
 
 // JSON holds text alone: bytes above 127 become two, as if they were Latin-1.
@@ -47,13 +47,20 @@ json to_json(const RankOutput& output) {
   return {{"rank", output.rank}, {"error", output.stream == Stream::kErr}, {"bytes", pack(output.bytes)}};
 }
 json to_json(const RankNoted& noted) {
-  return {{"rank", noted.rank}, {"given_up", noted.note == LauncherNote::kGivenUp}};
+  return {{"rank", noted.rank}, {"note", static_cast<int>(noted.note)}, {"port", noted.port}};
 }
 json to_json(const RankEnded& ended) {
+  if (ended.how.kind == Ending::Kind::kNotStarted)
+    return {{"rank", ended.rank}, {"not_started", pack(ended.how.why)}};
   const bool exited = ended.how.kind == Ending::Kind::kExited;
   return {{"rank", ended.rank}, {exited ? "exit" : "signal", ended.how.value}};
 }
 json to_json(const Refusal& refusal) { return {{"refused", pack(refusal.why)}}; }
+
+LauncherNote note_from(int number) {
+  if (number < 0 || number > static_cast<int>(LauncherNote::kGivenUp)) throw InvalidConfig("no such note");
+  return static_cast<LauncherNote>(number);
+}
 
 NodeMessage message_from(const json& object) {
   if (object.contains(kVersionKey)) {
@@ -64,12 +71,28 @@ NodeMessage message_from(const json& object) {
   const int rank = object.at("rank").get<int>();
   if (object.contains("exit")) return RankEnded{rank, Ending::exited(object.at("exit").get<int>())};
   if (object.contains("signal")) return RankEnded{rank, Ending::killed(object.at("signal").get<int>())};
-  if (object.contains("given_up")) {
-    const bool given_up = object.at("given_up").get<bool>();
-    return RankNoted{rank, given_up ? LauncherNote::kGivenUp : LauncherNote::kOthersGoOn};
-  }
+  if (object.contains("not_started"))
+    return RankEnded{rank, Ending::not_started(unpack(object.at("not_started").get<std::string>()))};
+  if (object.contains("note"))
+    return RankNoted{rank, note_from(object.at("note").get<int>()), object.at("port").get<std::uint16_t>()};
   return RankOutput{rank, object.at("error").get<bool>() ? Stream::kErr : Stream::kOut,
                     unpack(object.at("bytes").get<std::string>())};
+}
+
+json to_json(const SignalOrder& order) {
+  json object{{"signal", order.number}};
+  if (order.rank) object["rank"] = *order.rank;
+  return object;
+}
+json to_json(const Return& how) {
+  return {{"return", how.number}, {"rank", how.rank}, {"members", pack(how.members)}};
+}
+
+NodeOrder order_from(const json& object) {
+  const auto rank = object.contains("rank") ? std::optional(object.at("rank").get<int>()) : std::nullopt;
+  if (object.contains("signal")) return SignalOrder{object.at("signal").get<int>(), rank};
+  return Return{rank.value(), object.at("return").get<int>(),
+                unpack(object.at("members").get<std::string>())};
 }
 
 NodeJob job_from(const json& object) {
@@ -82,6 +105,8 @@ NodeJob job_from(const json& object) {
   out.share = {object.at("first").get<int>(), object.at("count").get<int>()};
   out.directory = unpack(object.at("directory").get<std::string>());
   out.host = unpack(object.at("host").get<std::string>());
+  out.starts = object.at("starts").get<bool>();
+  out.job.restarts = object.at("restarts").get<bool>();
   if (out.job.command.empty() || out.share.first < 0 || out.share.count < 1 ||
       out.share.first + out.share.count > out.job.size)
     throw InvalidConfig("the job that was sent has no program or impossible ranks");
@@ -93,11 +118,12 @@ NodeJob job_from(const json& object) {
 std::string to_line(const NodeJob& job) {
   json command = json::array();
   for (const std::string& word : job.job.command) command.push_back(pack(word));
-  json object{{kVersionKey, kVersion},    {"job", job.job.id},
-              {"size", job.job.size},     {"rendezvous", pack(job.job.rendezvous)},
-              {"first", job.share.first}, {"count", job.share.count},
-              {"command", command},       {"directory", pack(job.directory)},
-              {"host", pack(job.host)}};
+  json object{{kVersionKey, kVersion},       {"job", job.job.id},
+              {"size", job.job.size},        {"rendezvous", pack(job.job.rendezvous)},
+              {"first", job.share.first},    {"count", job.share.count},
+              {"command", command},          {"directory", pack(job.directory)},
+              {"host", pack(job.host)},      {"starts", job.starts},
+              {"restarts", job.job.restarts}};
   if (job.job.key) object["key"] = job.job.key->hex();
   return line_of(object);
 }
@@ -115,21 +141,18 @@ NodeJob parse_job(const std::string& line) {
   }
 }
 
-std::string to_line(const SignalOrder& order) {
-  json object{{"signal", order.number}};
-  if (order.rank) object["rank"] = *order.rank;
-  return line_of(object);
+std::string to_line(const NodeOrder& order) {
+  return std::visit([](const auto& kind) { return line_of(to_json(kind)); }, order);
 }
 
-std::optional<SignalOrder> parse_signal(const std::string& line) {
+std::optional<NodeOrder> parse_order(const std::string& line) {
   const json object = json::parse(line, nullptr, false);
-  const auto integer = [&](const char* name) {
-    const bool there = object.is_object() && object.contains(name) && object[name].is_number_integer();
-    return there ? std::optional(object[name].get<int>()) : std::nullopt;
-  };
-  const auto number = integer("signal");
-  if (!number) return std::nullopt;
-  return SignalOrder{*number, integer("rank")};
+  if (!object.is_object()) return std::nullopt;
+  try {
+    return order_from(object);
+  } catch (const std::exception&) {  // a key that is missing, or a value of another type
+    return std::nullopt;
+  }
 }
 
 std::string to_line(const NodeMessage& message) {
@@ -144,13 +167,6 @@ std::optional<NodeMessage> parse_message(const std::string& line) {
   } catch (const std::exception&) {  // a key that is missing, or a value of another type
     return std::nullopt;
   }
-}
-
-std::string rendezvous_at(const std::string& host, std::uint16_t port) {
-  const std::size_t user = host.rfind('@');
-  const std::string name = user == std::string::npos ? host : host.substr(user + 1);
-  const bool brackets = name.find(':') != std::string::npos && name.front() != '[';
-  return "tcp://" + (brackets ? "[" + name + "]" : name) + ":" + std::to_string(port);
 }
 
 }  // namespace tacit::cli

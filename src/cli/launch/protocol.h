@@ -18,19 +18,22 @@ struct NodeJob {
   Job job;  // without a rendezvous for the node of rank 0, which finds the port
   Share share;
   std::string directory;
-  std::string host;  // of rank 0, as the ranks reach it
+  std::string host;    // of rank 0, as the ranks reach it
+  bool starts = true;  // the ranks; a node that comes after another one starts those that it is told to
 };
 std::string to_line(const NodeJob& job);
 // Throws InvalidConfig, without a word of what the line holds: the key is in it.
 NodeJob parse_job(const std::string& line);
 
-// The launcher's other lines: a signal for the node's ranks, or for one of them.
+// The launcher's other lines: a signal for the node's ranks, or for one of them, and a rank to be started again.
 struct SignalOrder {
   int number = 0;
   std::optional<int> rank{};
 };
-std::string to_line(const SignalOrder& order);
-std::optional<SignalOrder> parse_signal(const std::string& line);
+using NodeOrder = std::variant<SignalOrder, Return>;
+std::string to_line(const NodeOrder& order);
+// Nothing where the line is no such order.
+std::optional<NodeOrder> parse_order(const std::string& line);
 
 // The node's lines, each shorter than kLongestMessage.
 constexpr std::size_t kLongestMessage = std::size_t{64} << 10U;
@@ -47,6 +50,7 @@ struct RankOutput {
 struct RankNoted {
   int rank = 0;  // of any host
   LauncherNote note = LauncherNote::kNone;
+  std::uint16_t port = 0;
 };
 struct RankEnded {
   int rank = 0;
@@ -59,8 +63,5 @@ using NodeMessage = std::variant<Hello, RankOutput, RankNoted, RankEnded, Refusa
 std::string to_line(const NodeMessage& message);
 // Nothing where the line is no such message.
 std::optional<NodeMessage> parse_message(const std::string& line);
-
-// tcp://HOST:PORT, with the user name that ssh may need taken off and brackets around an IPv6 address.
-std::string rendezvous_at(const std::string& host, std::uint16_t port);
 
 }  // namespace tacit::cli

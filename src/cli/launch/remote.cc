@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "cli/launch/lines.h"
 #include "cli/launch/output.h"
@@ -41,9 +42,7 @@ class RemoteRanks::Node {
         share(place.share),
         patience(loop),
         to(loop, std::move(input), {}),
-        notes("[" + host + "] ") {
-    for (int rank = share.first; rank < share.first + share.count; ++rank) running.insert(rank);
-  }
+        notes("[" + host + "] ") {}
 
   const int id;
   const std::string host;
@@ -54,8 +53,11 @@ class RemoteRanks::Node {
   LinePrefixer notes;                 // its stderr, and what a login shell prints
   std::set<int> running;
   std::set<int> condemned;  // ranks that are to be killed
+  std::string trouble;      // why nothing more is expected of it
+  bool again = false;       // came after one that is gone
   bool there = false;       // has said hello
   bool cut = false;         // by us
+  bool gone = false;        // its connection has ended
 };
 
 RemoteRanks::RemoteRanks(asio::io_context& loop, const Guard& guard, Supervisor& supervisor, RemotePlan plan)
@@ -68,19 +70,37 @@ RemoteRanks::RemoteRanks(asio::io_context& loop, const Guard& guard, Supervisor&
 RemoteRanks::~RemoteRanks() = default;
 
 void RemoteRanks::start() {
-  for (const HostShare& place : plan_.hosts) {
-    Pipe input = make_pipe();
-    const int id = static_cast<int>(nodes_.size());
-    nodes_.push_back(std::make_unique<Node>(loop_, id, place, std::move(input.write)));
-    SpawnPlan plan{plan_.ssh, current_environment(), {}};
-    plan.command.insert(plan.command.end(), {place.host, shell_word(plan_.tacit), "launch", "--node"});
-    connections_.start(id, std::move(plan), input.read.get());
-  }
+  for (std::size_t id = 0; id < plan_.hosts.size(); ++id)
+    nodes_.push_back(connect(static_cast<int>(id), false));
   send_job(*nodes_.front());
 }
 
+std::unique_ptr<RemoteRanks::Node> RemoteRanks::connect(int id, bool again) {
+  const HostShare& place = plan_.hosts[static_cast<std::size_t>(id)];
+  Pipe input = make_pipe();
+  auto node = std::make_unique<Node>(loop_, id, place, std::move(input.write));
+  node->again = again;
+  for (int k = 0; k < place.share.count && !again; ++k) node->running.insert(place.share.first + k);
+  SpawnPlan plan{plan_.ssh, current_environment(), {}};
+  plan.command.insert(plan.command.end(), {place.host, shell_word(plan_.tacit), "launch", "--node"});
+  connections_.start(id, std::move(plan), input.read.get());
+  return node;
+}
+
 void RemoteRanks::send_job(Node& node) {
-  node.to.write(to_line(NodeJob{plan_.job, node.share, plan_.directory, plan_.hosts.front().host}));
+  node.to.write(
+      to_line(NodeJob{plan_.job, node.share, plan_.directory, plan_.hosts.front().host, !node.again}));
+}
+
+void RemoteRanks::start_again(const Return& how) {
+  auto& node = nodes_[place_of(how.rank)];
+  if (node->gone) {
+    auto fresh = connect(node->id, true);
+    former_.push_back(std::exchange(node, std::move(fresh)));
+    send_job(*node);
+  }
+  node->running.insert(how.rank);
+  node->to.write(to_line(how));
 }
 
 void RemoteRanks::output(int id, Stream stream, std::string_view bytes) {
@@ -100,14 +120,17 @@ void RemoteRanks::take(Node& node, const std::string& line) {
   const auto message = parse_message(line);
   if (!message && !node.there) return supervisor_.show(node.notes.take(line + "\n"));
   if (!message)
-    return give_up(fmt::format(
-        "host {} sent what is no message of tacit launch; install the same Tacit on all hosts", node.host));
+    return distrust(
+        node,
+        fmt::format("host {} sent what is no message of tacit launch; install the same Tacit on all hosts",
+                    node.host));
   if (const auto* hello = std::get_if<Hello>(&*message)) return greet(node, hello->port);
   if (const auto* refusal = std::get_if<Refusal>(&*message))
-    return give_up(fmt::format("host {}: {}", node.host, refusal->why));
+    return distrust(node, fmt::format("host {}: {}", node.host, refusal->why));
   if (const auto* ended = std::get_if<RankEnded>(&*message)) return rank_ended(node, ended->rank, ended->how);
   if (const auto* noted = std::get_if<RankNoted>(&*message)) {
-    if (noted->rank >= 0 && noted->rank < plan_.job.size) supervisor_.noted(noted->rank, noted->note);
+    if (noted->rank >= 0 && noted->rank < plan_.job.size)
+      supervisor_.noted(noted->rank, noted->note, noted->port);
     return;
   }
   const auto& output = std::get<RankOutput>(*message);
@@ -116,7 +139,7 @@ void RemoteRanks::take(Node& node, const std::string& line) {
 
 void RemoteRanks::greet(Node& node, std::uint16_t port) {
   node.there = true;
-  if (node.id != 0) return;
+  if (node.id != 0 || node.again) return;
   plan_.job.rendezvous = rendezvous_at(node.host, port);
   for (const auto& other : nodes_)
     if (other->id != 0 && !other->cut) send_job(*other);
@@ -130,11 +153,17 @@ void RemoteRanks::ended(int id, const Ending& how) {
   Node& node = *nodes_[static_cast<std::size_t>(id)];
   supervisor_.show(node.notes.finish());
   node.to.close();
-  if (!node.there && !node.cut) give_up(why_unreachable(node, how));
-  const Ending of_ranks = node.there ? Ending::lost(fmt::format("the connection to host {} ended ({})",
-                                                                node.host, describe(plan_.ssh.front(), how)))
-                                     : Ending::not_started();
-  for (const int rank : std::exchange(node.running, {})) supervisor_.ended(rank, of_ranks);
+  node.gone = true;
+  if (!node.there && !node.cut && !node.again) give_up(why_unreachable(node, how));
+  for (const int rank : std::exchange(node.running, {})) supervisor_.ended(rank, ending_with(node, how));
+}
+
+Ending RemoteRanks::ending_with(const Node& node, const Ending& connection) const {
+  const std::string how = describe(plan_.ssh.front(), connection);
+  if (!node.trouble.empty()) return Ending::lost(node.trouble);
+  if (node.there) return Ending::lost(fmt::format("the connection to host {} ended ({})", node.host, how));
+  if (node.cut || !node.again) return Ending::not_started();
+  return Ending::lost(fmt::format("host {} could not be reached again ({})", node.host, how));
 }
 
 std::string RemoteRanks::why_unreachable(const Node& node, const Ending& how) const {
@@ -157,18 +186,22 @@ void RemoteRanks::signal(int number) {
 }
 
 void RemoteRanks::signal(int rank, int number) {
-  for (const auto& node : nodes_)
-    if (node->there && node->running.contains(rank)) {
-      node->to.write(to_line(SignalOrder{number, rank}));
-      if (number == SIGKILL) condemn(*node, rank);
-    }
+  Node& node = *nodes_[place_of(rank)];
+  if (!node.running.contains(rank)) return;
+  if (node.there)
+    node.to.write(to_line(SignalOrder{number, rank}));
+  else if (node.again && ends_programs(number))
+    cut(node);
+  if (number == SIGKILL) condemn(node, rank);
 }
 
-std::string RemoteRanks::host_of(int rank) const {
+std::size_t RemoteRanks::place_of(int rank) const {
   const auto has_it = [&](const HostShare& place) { return rank < place.share.first + place.share.count; };
   const auto place = std::find_if(plan_.hosts.begin(), plan_.hosts.end(), has_it);
-  return place == plan_.hosts.end() ? "" : place->host;
+  return static_cast<std::size_t>(place - plan_.hosts.begin());
 }
+
+std::string RemoteRanks::host_of(int rank) const { return plan_.hosts[place_of(rank)].host; }
 
 void RemoteRanks::condemn(Node& node, int rank) {
   node.condemned.insert(rank);
@@ -184,6 +217,12 @@ void RemoteRanks::cut(Node& node) {
   node.cut = true;
   node.to.close();
   connections_.signal(node.id, SIGTERM);
+}
+
+void RemoteRanks::distrust(Node& node, const std::string& why) {
+  if (!node.again) return give_up(why);
+  node.trouble = why;
+  cut(node);
 }
 
 void RemoteRanks::give_up(const std::string& why) {

@@ -24,7 +24,7 @@ struct RemotePlan {
 };
 
 // Starts all nodes at once. The first one is sent its job, answers with the port where rank 0 listens, and then the
-// others are sent theirs.
+// others are sent theirs. A rank is started again by the node of its host, or by another one where that is gone.
 //
 // Lifetime  the guard and the supervisor outlive it. Threads: the loop's.
 class RemoteRanks final : public RankHost, private Watcher {
@@ -35,6 +35,7 @@ class RemoteRanks final : public RankHost, private Watcher {
   void start();  // throws InvalidConfig
   void signal(int number) override;
   void signal(int rank, int number) override;
+  void start_again(const Return& how) override;
   std::string host_of(int rank) const override;
   // Runs the loop for the ends of the connections, after the last rank's end.
   void finish();
@@ -47,10 +48,13 @@ class RemoteRanks final : public RankHost, private Watcher {
   void ended(int id, const Ending& how) override;
   void when_room(Stream stream, std::function<void()> go_on) override;
 
+  std::unique_ptr<Node> connect(int id, bool again);
   void send_job(Node& node);
   void take(Node& node, const std::string& line);
   void greet(Node& node, std::uint16_t port);
   void rank_ended(Node& node, int rank, const Ending& how);
+  // Of this node nothing more is expected: the job ends with this sentence, or the return of a rank has failed.
+  void distrust(Node& node, const std::string& why);
   // The job ends with this sentence.
   void give_up(const std::string& why);
   // A host that does not kill this rank, as it was told to, is out of reach: its connection is cut.
@@ -58,12 +62,16 @@ class RemoteRanks final : public RankHost, private Watcher {
   void cut(Node& node);
   void cut_all_later();
   std::string why_unreachable(const Node& node, const Ending& how) const;
+  // Of the ranks that ran on a host whose connection has ended.
+  Ending ending_with(const Node& node, const Ending& connection) const;
+  std::size_t place_of(int rank) const;
 
   boost::asio::io_context& loop_;
   Supervisor& supervisor_;
   RemotePlan plan_;
   boost::asio::steady_timer patience_;
-  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;   // of the hosts, in their order
+  std::vector<std::unique_ptr<Node>> former_;  // handlers of theirs may still be called
   Children connections_;
   bool giving_up_ = false;
 };

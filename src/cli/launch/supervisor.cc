@@ -5,8 +5,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cstring>
 
+#include "cli/launch/ranks.h"
 #include "core/exit_code.h"
 #include "tacit/core/error.h"
 
@@ -16,6 +18,9 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kFromTermToKill{5};
+
+// SIGUSR1 and SIGUSR2 are the program's own.
+bool ends_jobs(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
 
 bool asks_for_end(int number) { return number == SIGINT || number == SIGTERM; }
 
@@ -38,8 +43,11 @@ Supervisor::Supervisor(asio::io_context& loop, Options options)
       patience_(loop),
       farewell_(loop),
       stillness_(loop),
+      pause_(loop),
       endings_(static_cast<std::size_t>(options.ranks)),
       notes_(static_cast<std::size_t>(options.ranks)),
+      ports_(static_cast<std::size_t>(options.ranks)),
+      restarts_(options.restart),
       left_(options.ranks) {
   signals_.add(SIGUSR2);
   if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);  // nohup
@@ -71,36 +79,119 @@ void Supervisor::ended(int rank, const Ending& how) {
   err_.write(lines_[2 * index + 1].finish());
   endings_[index] = how;
   --left_;
-  if (!how.good()) on_failure(rank, how);
+  if (restarts_.returning(rank))
+    on_failed_return(rank, how);
+  else if (!how.good())
+    on_failure(rank, how);
   if (left_ == 0) return finish();
   release_given_up();
+  // Not from here: whoever says that a rank has ended is not done with it.
+  asio::post(loop_, [this] { start_next(); });
 }
 
-void Supervisor::noted(int rank, LauncherNote note) {
-  LauncherNote& known = notes_[static_cast<std::size_t>(rank)];
-  known = std::max(known, note);  // one host's words may come behind another's
-  if (left_ > 0) release_given_up();
+void Supervisor::noted(int rank, LauncherNote note, std::uint16_t port) {
+  const auto index = static_cast<std::size_t>(rank);
+  notes_[index] = std::max(notes_[index], note);  // one host's words may come behind another's
+  if (port != 0) ports_[index] = port;
+  if (left_ == 0) return;
+  if (note == LauncherNote::kOthersGoOn && restarts_.back(rank)) on_return(rank);
+  release_given_up();
+  asio::post(loop_, [this] { start_next(); });
+}
+
+bool Supervisor::explains(int rank, const Ending& how) const {
+  return !forced_ && !released_.contains(rank) && answered(how) == 0 && !abandoned_;
 }
 
 void Supervisor::on_failure(int rank, const Ending& how) {
-  // What the launcher has done itself explains nothing.
-  const bool explains = !forced_ && !released_.contains(rank) && answered(how) == 0 && !abandoned_;
   const bool is_spared = spared(rank);
   const bool is_cause = !cause_ || ((is_echo(cause_->how) || cause_->spared) && !is_echo(how) && !is_spared);
   const bool goes_on = answered(how) == 0 && forgiven() && !ending_ && !abandoned_;
-  if (explains && is_cause) cause_ = {how, !passed_.empty(), is_spared};
-  if (explains && (is_cause || (goes_on && is_spared)))
-    say(describe(name_of(rank, how), how) +
-        (!goes_on    ? ""
-         : is_spared ? "; the others go on without it"
-                     : fmt::format("; the others go on (--may-lose {})", options_.may_lose)));
+  std::string then;
+  if (goes_on && is_spared)
+    then = restarts_.after_loss(restarts_.lost(rank, others(), Restarts::Clock::now()));
+  else if (goes_on)
+    then = fmt::format("; the others go on (--may-lose {})", options_.may_lose);
+  if (explains(rank, how) && (is_cause || (goes_on && is_spared))) say(describe_end(rank, how) + then);
+  if (explains(rank, how) && is_cause) cause_ = {rank, how, !passed_.empty(), is_spared};
   goes_on ? watch_for_stillness() : end_ranks_after(options_.grace);
 }
 
-std::string Supervisor::name_of(int rank, const Ending& how) const {
-  // A rank that was lost says itself with which host.
-  const std::string host = how.kind == Ending::Kind::kLost || ranks_ == nullptr ? "" : ranks_->host_of(rank);
+void Supervisor::on_failed_return(int rank, const Ending& how) {
+  stayed_away_.insert(rank);
+  const auto fate = restarts_.failed(rank, how, others(), Restarts::Clock::now());
+  if (explains(rank, how)) say(describe_end(rank, how) + restarts_.after_failure(fate));
+}
+
+void Supervisor::on_return(int rank) {
+  say(name_of(rank) + " is back");
+  released_.erase(rank);
+  // Nothing is left of what was wrong.
+  if (cause_ && cause_->spared && cause_->rank == rank) cause_.reset();
+}
+
+void Supervisor::start_next() {
+  if (left_ == 0 || !restarts_.waits()) return;
+  const Restarts::Others seen = others();
+  for (const int rank : restarts_.drop(seen))
+    if (seen != Restarts::Others::kEnding) say(name_of(rank) + " " + Restarts::describe_drop(seen));
+  const auto now = Restarts::Clock::now();
+  if (const auto start = restarts_.next(seen, now)) return start_again(*start);
+  if (restarts_.not_before() <= now) return;  // until another rank says something or ends
+  pause_.expires_at(restarts_.not_before());
+  pause_.async_wait([this](boost::system::error_code error) {
+    if (!error) start_next();
+  });
+}
+
+void Supervisor::start_again(const Restarts::Start& start) {
+  const auto index = static_cast<std::size_t>(start.rank);
+  const Return how{start.rank, start.number, members()};
+  if (!start.said) say(name_of(start.rank) + " " + restarts_.describe_start(start.number));
+  endings_[index].reset();
+  notes_[index] = LauncherNote::kNone;
+  ports_[index] = 0;
+  stayed_away_.erase(start.rank);
+  ++left_;
+  try {
+    ranks_->start_again(how);
+  } catch (const InvalidConfig& error) {
+    ended(start.rank, Ending::not_started(error.what()));
+  }
+}
+
+Restarts::Others Supervisor::others() const {
+  if (ending_ || abandoned_ || std::any_of(passed_.begin(), passed_.end(), ends_jobs))
+    return Restarts::Others::kEnding;
+  if (one_is_done()) return Restarts::Others::kFinishing;
+  if (!members().empty()) return Restarts::Others::kTakeIn;
+  const std::vector<int> left = living();
+  const bool all_spoke = std::all_of(left.begin(), left.end(), [&](int rank) {
+    return notes_[static_cast<std::size_t>(rank)] != LauncherNote::kNone;
+  });
+  return all_spoke ? Restarts::Others::kTakeNone : Restarts::Others::kUnknown;
+}
+
+std::string Supervisor::members() const {
+  std::string text;
+  for (const int rank : living()) {
+    const std::uint16_t port = ports_[static_cast<std::size_t>(rank)];
+    if (port == 0) continue;
+    const std::string host = ranks_->host_of(rank);
+    text += fmt::format("{}{}@{}", text.empty() ? "" : ",", rank,
+                        address_at(host.empty() ? "127.0.0.1" : host, port));
+  }
+  return text;
+}
+
+std::string Supervisor::name_of(int rank) const {
+  const std::string host = ranks_ == nullptr ? "" : ranks_->host_of(rank);
   return fmt::format("rank {}{}{}", rank, host.empty() ? "" : " on host ", host);
+}
+
+std::string Supervisor::describe_end(int rank, const Ending& how) const {
+  // A rank that was lost says itself with which host.
+  return describe(how.kind == Ending::Kind::kLost ? fmt::format("rank {}", rank) : name_of(rank), how);
 }
 
 void Supervisor::watch_for_stillness() {
@@ -116,7 +207,7 @@ void Supervisor::watch_for_stillness() {
 
 bool Supervisor::spared(int rank) const {
   const auto index = static_cast<std::size_t>(rank);
-  if (released_.contains(rank)) return true;
+  if (released_.contains(rank) || stayed_away_.contains(rank)) return true;
   if (notes_[index] == LauncherNote::kNone || !endings_[index]) return false;
   const Ending& how = *endings_[index];
   return how.kind == Ending::Kind::kKilled || how.kind == Ending::Kind::kLost || is_echo(how);
@@ -124,17 +215,22 @@ bool Supervisor::spared(int rank) const {
 
 std::vector<int> Supervisor::given_up() const {
   std::vector<int> ranks = living();
-  std::erase_if(ranks,
-                [&](int rank) { return notes_[static_cast<std::size_t>(rank)] != LauncherNote::kGivenUp; });
+  std::erase_if(ranks, [&](int rank) {
+    return notes_[static_cast<std::size_t>(rank)] != LauncherNote::kGivenUp && !restarts_.returning(rank);
+  });
   return ranks;
 }
 
+bool Supervisor::one_is_done() const {
+  for (std::size_t i = 0; i < endings_.size(); ++i)
+    if (endings_[i] && endings_[i]->good() && !stayed_away_.contains(static_cast<int>(i))) return true;
+  return false;
+}
+
 void Supervisor::release_given_up() {
-  const bool one_is_done =
-      std::any_of(endings_.begin(), endings_.end(), [](const auto& e) { return e && e->good(); });
   std::vector<int> ranks = given_up();
   std::erase_if(ranks, [&](int rank) { return released_.contains(rank); });
-  if (ranks.empty() || !one_is_done || ending_ || abandoned_) return;
+  if (ranks.empty() || !one_is_done() || ending_ || abandoned_) return;
   released_.insert(ranks.begin(), ranks.end());
   say(describe_given_up(ranks, options_.grace.count()));
   farewell_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.grace));
@@ -154,9 +250,7 @@ bool Supervisor::forgiven() const {
   for (std::size_t i = 0; i < endings_.size(); ++i)
     if (endings_[i] && !endings_[i]->good() && !spared(static_cast<int>(i)) && answered(*endings_[i]) == 0)
       ++bad;
-  const bool somebody = std::any_of(endings_.begin(), endings_.end(),
-                                    [](const auto& ending) { return !ending || ending->good(); });
-  return bad <= options_.may_lose && somebody;
+  return bad <= options_.may_lose && (left_ > 0 || one_is_done());
 }
 
 void Supervisor::end_ranks_after(std::chrono::duration<double> delay) {
@@ -238,7 +332,7 @@ int Supervisor::exit_code() const {
   if (abandoned_) throw InvalidConfig(*abandoned_);
   if (output_broken_) return ExitCode::kFailed;
   if (unshown_ != 0) return 128 + unshown_;
-  if (!cause_ || cause_->after_signal || forgiven())
+  if (!cause_ || cause_->after_signal || cause_->spared || forgiven())
     for (const auto& ending : endings_)
       if (const int number = ending ? answered(*ending) : 0; number != 0) return 128 + number;
   if (!cause_ || (forgiven() && !forced_)) return 0;

@@ -46,11 +46,22 @@ void Connection::advance(const std::atomic<bool>* own) {
     const MutexLock lock(read_mutex_, std::adopt_lock);
     read_some(own, found);
   }
-  if (writing_.load() && write_mutex_.try_lock()) {
+  write_rest(own, found);
+  deal_with(found);
+}
+
+// Whoever spins comes again. Whoever was woken does not: the bell that woke it rings once, and whoever holds the lock may
+// have found no room just before. What waited for room in a ring may wait for the wire afterwards, because of a bell.
+void Connection::write_rest(const std::atomic<bool>* own, Found& found) {
+  if (!writing_.load()) return;
+  if (own == nullptr) {
+    const MutexLock lock(write_mutex_);
+    write_some(own, found);
+  } else if (write_mutex_.try_lock()) {
     const MutexLock lock(write_mutex_, std::adopt_lock);
     write_some(own, found);
   }
-  deal_with(found);
+  if (open_.load() && writing_.load()) arm_write();
 }
 
 // Says so without memory where there is none. A frame that was begun cannot be ended then, in or out, so that the
@@ -67,11 +78,14 @@ void Connection::lack_memory(Found& found, std::uint64_t bytes) noexcept {
 
 void Connection::deal_with(const Found& found) {
   if (found.others) owner_.on_progress();
-  if (!found.lost.empty() && open_.exchange(false)) {
+  if (found.lost.empty()) return;
+  ++reporting_;
+  if (open_.exchange(false)) {
     shut_down();
     if (found.lack) owner_.on_lack(found.lost);
     owner_.on_lost(peer_, found.lost);
   }
+  --reporting_;
 }
 
 void Connection::between_reads(const std::function<void()>& fn) {
@@ -83,11 +97,15 @@ void Connection::between_reads(const std::function<void()>& fn) {
 
 void Connection::read_some(const std::atomic<bool>* own, Found& found) {
   try {
+    // Whoever spins looks at the ring alone; whoever was woken silences the bell.
+    if (own == nullptr) stream_->hear_bells();
     for (std::size_t total = 0; open_.load() && total < most_at_once_;) {
       const Bytes rest = rest_of_frame();
       const Bytes stage = Bytes(staging_).subspan(staged_);
       std::size_t count = 0;
       const Result result = stream_->read(rest, stage, count);
+      if (const std::uint64_t bells = stream_->take_bell_bytes(); bells > 0)
+        ledger_.count_overhead(peer_, bells);
       if (result == Result::kAgain) return;
       if (result != Result::kDone) {
         found.lost = result == Result::kClosed
@@ -102,6 +120,9 @@ void Connection::read_some(const std::atomic<bool>* own, Found& found) {
       if (in_frame_ && rest.size() == direct) end_frame(own, found);
       ConstBytes staged = ConstBytes(staging_).first(staged_ + count - direct);
       while (take_in(staged, own, found)) {
+        if (!std::exchange(left_wire_, false)) continue;
+        staged = {};
+        look_again();  // a bell for the writer may have been in it
       }
       if (!staged.empty()) std::memmove(staging_.data(), staged.data(), staged.size());
       staged_ = staged.size();
@@ -119,7 +140,8 @@ void Connection::read_some(const std::atomic<bool>* own, Found& found) {
   }
 }
 
-// The others had their turn. It waits for the lock, because nobody else may come for what TLS holds.
+// The others had their turn. It waits for the lock, because nobody else may come for what TLS holds. It writes, too: the
+// bells that it takes in may be the writer's.
 void Connection::look_again() {
   boost::asio::post(stream_->executor(), [this] {
     Found found;
@@ -127,6 +149,7 @@ void Connection::look_again() {
       const MutexLock lock(read_mutex_);
       read_some(nullptr, found);
     }
+    write_rest(nullptr, found);
     deal_with(found);
   });
 }
@@ -183,13 +206,24 @@ void Connection::end_frame(const std::atomic<bool>* own, Found& found) {
   if (ended != nullptr && ended != own) found.others = true;
 }
 
+void Connection::read_through(RingReader ring) {
+  stream_->read_through(std::move(ring));
+  left_wire_ = true;
+}
+
 void Connection::finish_writing() { stream_->finish_writing(); }
+
+bool Connection::all_arrived() {
+  if (!open_.load()) return true;
+  const MutexLock lock(write_mutex_);
+  return stream_->all_arrived();
+}
 
 void Connection::shut_down() {
   open_.store(false);
   stream_->shut_down();
   const MutexLock lock(write_mutex_);
-  queue_.clear();
+  for (const auto& out : std::exchange(queue_, {})) strand(out);
   copied_ = 0;
   writing_.store(false);
 }
@@ -204,6 +238,7 @@ void Connection::arm_read() {
 }
 
 void Connection::arm_write() {
+  if (!stream_->wants_wire()) return;  // whoever makes room in the ring rings
   const MutexLock lock(arm_mutex_);
   if (std::exchange(write_armed_, true)) return;
   stream_->wait(Stream::Ready::kWrite, [this](bool ready) {
@@ -222,7 +257,6 @@ void Connection::on_writable() {
     write_armed_ = false;
   }
   advance(nullptr);
-  if (open_.load() && writing_.load()) arm_write();
 }
 
 }  // namespace tacit

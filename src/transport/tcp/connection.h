@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,18 @@ class Connection {
   // The peer was given up: messages to it go nowhere, and what it must be told still does.
   void retire() { retired_.store(true); }
   void finish_writing();
-  bool all_arrived() const { return !open_.load() || stream_->all_arrived(); }
+  bool all_arrived();
   void shut_down();
+  // Whether its end is just being told to its owner.
+  bool reporting() const { return reporting_.load() > 0; }
+  // The peer has come back over another connection: sends that wait to go out over this one end as if they had gone.
+  void supersede();
+  bool by_ring() const { return stream_->by_ring(); }  // what we send
+
+  // Frames leave the wire for a ring (ring.h). Where on_control is called: what is written after the frame kSwitch, which
+  // this sends; and what is read after the frame that on_control was called for.
+  void write_through(RingWriter ring);
+  void read_through(RingReader ring);
 
   Seconds last_heard() const { return Seconds(last_heard_.load()); }
   Seconds last_sent() const { return Seconds(last_sent_.load()); }
@@ -81,6 +92,7 @@ class Connection {
   };
 
   void read_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
+  void write_rest(const std::atomic<bool>* own, Found& found);
   void look_again() TACIT_REQUIRES(read_mutex_);
   bool take_in(ConstBytes& bytes, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(read_mutex_);
   void begin_frame(ConstBytes header) TACIT_REQUIRES(read_mutex_);
@@ -90,6 +102,7 @@ class Connection {
   std::shared_ptr<Outgoing> begin_send(const FrameHeader& header, ConstBytes data, Found& found)
       TACIT_REQUIRES(write_mutex_);
   void enqueue(const std::shared_ptr<Outgoing>& out) TACIT_REQUIRES(write_mutex_);
+  void strand(const std::shared_ptr<Outgoing>& out) TACIT_REQUIRES(write_mutex_);
   void write_some(const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
   void written(std::size_t count, const std::atomic<bool>* own, Found& found) TACIT_REQUIRES(write_mutex_);
   void account(const Outgoing& out) TACIT_REQUIRES(write_mutex_);
@@ -109,6 +122,7 @@ class Connection {
   RealClock clock_;
   std::size_t most_at_once_ = std::size_t{4} << 20U;
   std::atomic<bool> open_{true};
+  std::atomic<int> reporting_{0};
   std::atomic<bool> retired_{false};
   std::atomic<double> last_heard_;
   std::atomic<double> last_sent_;
@@ -122,11 +136,16 @@ class Connection {
   Payload control_ TACIT_GUARDED_BY(read_mutex_);                       // its payload, where it is not
   std::size_t control_received_ TACIT_GUARDED_BY(read_mutex_) = 0;
   std::uint64_t counted_in_ TACIT_GUARDED_BY(read_mutex_) = 0;  // of what TLS added, to frames
+  bool left_wire_ = false;                                      // the reader's: what is staged are bells
 
   Mutex write_mutex_;
   std::deque<std::shared_ptr<Outgoing>> queue_ TACIT_GUARDED_BY(write_mutex_);
   std::size_t copied_ TACIT_GUARDED_BY(write_mutex_) = 0;  // bytes of copies in the queue
+  // Messages that never go out and whose senders may wait for that.
+  std::vector<std::shared_ptr<Outgoing>> stranded_ TACIT_GUARDED_BY(write_mutex_);
+  bool superseded_ TACIT_GUARDED_BY(write_mutex_) = false;
   std::uint64_t counted_out_ TACIT_GUARDED_BY(write_mutex_) = 0;
+  std::optional<RingWriter> next_ring_ TACIT_GUARDED_BY(write_mutex_);  // once kSwitch is written
   std::atomic<bool> writing_{false};  // queue_ or the stream has something left
 
   Mutex arm_mutex_;  // streams take one caller at a time

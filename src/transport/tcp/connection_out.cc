@@ -72,7 +72,11 @@ Request Connection::send(Tag tag, ConstBytes data) {
 
 // What is left of the frame, in the queue; nothing where all of it is on its way.
 std::shared_ptr<Outgoing> Connection::begin_send(const FrameHeader& header, ConstBytes data, Found& found) {
-  if (retired_.load()) return std::make_shared<Outgoing>(header, data);
+  if (retired_.load()) {
+    auto out = std::make_shared<Outgoing>(header, data);
+    strand(out);
+    return out;
+  }
   std::size_t count = 0;
   if (queue_.empty() && open_.load()) {
     // Straight from the caller's memory, by the caller's thread.
@@ -97,12 +101,27 @@ std::shared_ptr<Outgoing> Connection::begin_send(const FrameHeader& header, Cons
 
 void Connection::enqueue(const std::shared_ptr<Outgoing>& out) {
   writing_.store(true);
-  if (!open_.load()) return;
+  if (!open_.load()) return strand(out);
   // Words about ranks that are lost do not wait behind data: who learns of them late concludes something else.
   const bool urgent = out->header.type == FrameType::kAccusation || out->header.type == FrameType::kGivenUp;
   const bool begun = !queue_.empty() && queue_.front()->written > 0;
   queue_.insert(urgent ? queue_.begin() + (begun ? 1 : 0) : queue_.end(), out);
   copied_ += out->copy.size();
+}
+
+// Whoever sent a copy does not wait for it.
+void Connection::strand(const std::shared_ptr<Outgoing>& out) {
+  if (superseded_) {
+    out->done.store(true);
+  } else if (out->header.type == FrameType::kData && out->copy.empty()) {
+    stranded_.push_back(out);
+  }
+}
+
+void Connection::supersede() {
+  const MutexLock lock(write_mutex_);
+  superseded_ = true;
+  for (const auto& out : std::exchange(stranded_, {})) out->done.store(true);
 }
 
 void Connection::send_control(FrameHeader header, const Payload& payload) {
@@ -122,6 +141,14 @@ void Connection::send_control(FrameHeader header, const Payload& payload) {
   deal_with(found);
 }
 
+void Connection::write_through(RingWriter ring) {
+  {
+    const MutexLock lock(write_mutex_);
+    next_ring_.emplace(std::move(ring));
+  }
+  send_control({FrameType::kSwitch}, {});
+}
+
 // The kernel may take less than there is.
 void Connection::write_some(const std::atomic<bool>* own, Found& found) {
   try {
@@ -133,6 +160,7 @@ void Connection::write_some(const std::atomic<bool>* own, Found& found) {
         if (out->written < kFrameHeaderBytes)
           parts.push_back(ConstBytes(out->header_bytes).subspan(out->written));
         parts.push_back(out->data.subspan(std::max(out->written, kFrameHeaderBytes) - kFrameHeaderBytes));
+        if (out->header.type == FrameType::kSwitch) break;  // what follows goes another way
       }
       std::size_t count = 0;
       const Result result = stream_->write(parts, count);
@@ -160,6 +188,8 @@ void Connection::written(std::size_t count, const std::atomic<bool>* own, Found&
     out.written += mine;
     count -= mine;
     if (out.written < out.size()) return;
+    if (out.header.type == FrameType::kSwitch && next_ring_)
+      stream_->write_through(*std::exchange(next_ring_, std::nullopt));
     account(out);
     copied_ -= out.copy.size();
     if (&out.done != own) found.others = true;
@@ -184,6 +214,7 @@ void Connection::cancel(const std::shared_ptr<Outgoing>& out) {
   Found found;
   {
     const MutexLock lock(write_mutex_);
+    std::erase(stranded_, out);
     const auto place = std::find(queue_.begin(), queue_.end(), out);
     if (place == queue_.end()) return;
     if (out->written == 0) {

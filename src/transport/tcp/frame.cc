@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "tacit/transport/tag.h"
 #include "transport/tcp/bytes.h"
@@ -35,6 +36,21 @@ constexpr std::size_t kLengthAt = 16;
   throw BadFrame("a frame begins with TCIT and not with the bytes" + hex);
 }
 
+bool may_have(FrameType type, std::uint64_t tag) {
+  switch (type) {
+    case FrameType::kData:
+    case FrameType::kOffer:
+      return Tag::from_bits(tag).has_value();
+    case FrameType::kHello:
+    case FrameType::kWelcome:
+    case FrameType::kAccusation:
+    case FrameType::kGivenUp:
+      return tag <= std::numeric_limits<std::uint32_t>::max();  // an entry
+    default:
+      return tag == 0;
+  }
+}
+
 }  // namespace
 
 FrameHeaderBytes encode(const FrameHeader& header) {
@@ -62,8 +78,7 @@ FrameHeader decode_frame(ConstBytes bytes) {
   const FrameHeader header{static_cast<FrameType>(type), get_bytes<std::uint64_t>(&bytes[kTagAt]),
                            get_bytes<std::uint64_t>(&bytes[kLengthAt])};
   const bool data = header.type == FrameType::kData;
-  const bool tagged = data || header.type == FrameType::kOffer;
-  if (tagged ? !Tag::from_bits(header.tag) : header.tag != 0)
+  if (!may_have(header.type, header.tag))
     throw BadFrame("frame type " + std::to_string(type) + " cannot have the tag " +
                    std::to_string(header.tag));
   const std::uint64_t most = data ? kMostDataBytes : kMostControlBytes;

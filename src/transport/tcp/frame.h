@@ -15,8 +15,8 @@ enum class FrameType : std::uint8_t {
   kData = 1,    // a message between endpoints; tag is its tag
   kHeartbeat,   // a rank lives, and whom it waits for
   kGoodbye,     // a rank ends, and why
-  kHello,       // a rank wants in
-  kWelcome,     // and is in
+  kHello,       // a rank wants in; its tag is the rank's entry (Endpoint::entry), not 0 where it comes back
+  kWelcome,     // and is in; tag is the entry of whoever welcomes it
   kRefusal,     // or is not, and why
   kMemory,      // bytes that a peer on the same machine shall write into its memory
   kProof,       // where it wrote them
@@ -24,12 +24,14 @@ enum class FrameType : std::uint8_t {
   kOffer,       // a message that lies in the sender's memory; tag is its tag
   kTaken,       // it has been read, or nobody wants it
   kWithdraw,    // the sender wants it back
-  kAccusation,  // a rank does not hear another
-  kGivenUp,     // a rank is lost to those that go on
+  kAccusation,  // a rank does not hear another; tag is the other's entry
+  kGivenUp,     // a rank is lost to those that go on; tag is its entry
   kCircle,      // does the rank that is asked wait, directly or by way of others, for the one that asks?
+  kRings,       // memory for rings between two ranks of one machine
+  kSwitch,      // what follows comes through the ring
 };
 
-constexpr FrameType kLastFrameType = FrameType::kCircle;
+constexpr FrameType kLastFrameType = FrameType::kSwitch;
 
 struct FrameHeader {
   FrameType type;

@@ -57,9 +57,10 @@ void shake_hands(boost::asio::io_context& io, Stream& stream, Deadline deadline)
   }
 }
 
-void write_frame(boost::asio::io_context& io, Stream& stream, FrameType type, const Payload& payload,
+void write_frame(boost::asio::io_context& io, Stream& stream, FrameHeader header, const Payload& payload,
                  Deadline deadline) {
-  const FrameHeaderBytes head = encode(FrameHeader{type, 0, payload.size()});
+  header.length = payload.size();
+  const FrameHeaderBytes head = encode(header);
   Payload whole(head.begin(), head.end());
   whole.insert(whole.end(), payload.begin(), payload.end());
   ConstBytes rest = whole;

@@ -44,7 +44,8 @@ bool run_until(boost::asio::io_context& io, Deadline deadline, const std::functi
 
 // Blocking forms, which run `io` meanwhile.
 void shake_hands(boost::asio::io_context& io, Stream& stream, Deadline deadline);
-void write_frame(boost::asio::io_context& io, Stream& stream, FrameType type, const Payload& payload,
+// header.length is taken from the payload.
+void write_frame(boost::asio::io_context& io, Stream& stream, FrameHeader header, const Payload& payload,
                  Deadline deadline);
 Frame read_frame(boost::asio::io_context& io, Stream& stream, Deadline deadline);
 

@@ -108,7 +108,8 @@ void Housekeeper::report_chain(Seconds now) {
   if (options_.rank != 0) return;
   waits_.tell(0, waits_.longest(now));
   chain_.look(waits_.told(), [&](int peer) {
-    return peer != 0 && now - house_.connection(peer)->last_heard() > std::max(4 * beat_, Seconds(1));
+    const Connection* const c = house_.connection(peer);
+    return c != nullptr && now - c->last_heard() > std::max(4 * beat_, Seconds(1));
   });
 }
 
@@ -150,10 +151,13 @@ void Housekeeper::on_frame(int peer, const FrameHeader& header, ConstBytes paylo
       const Accusation accusation = decode_accusation(payload);
       check(accusation.accuser);
       check(accusation.accused);
+      if (header.tag != house_.entry(accusation.accused))
+        return;  // of a process that has been replaced since
       members_.hear(accusation, clock_.now());
     } else {
       const Loss loss = decode_loss(payload);
       check(loss.rank);
+      if (header.tag != house_.entry(loss.rank)) return;
       members_.adopt(peer, loss);
     }
   }
@@ -182,6 +186,18 @@ bool Housekeeper::on_closed(int peer) {
   return died;
 }
 
+void Housekeeper::begin_without(int peer) {
+  const MutexLock lock(mutex_);
+  members_.leave(peer);
+}
+
+void Housekeeper::on_return(int peer, const std::function<void()>& take_note) {
+  look();
+  const MutexLock lock(mutex_);
+  take_note();
+  members_.come_back(peer);
+}
+
 // By whoever reads the sockets next, because whoever calls this may hold a connection's lock.
 void Housekeeper::look_soon() {
   boost::asio::post(reactor_.io(), [this] { look(); });
@@ -191,28 +207,34 @@ void Housekeeper::look() {
   if (house_.left()) return;
   const auto size = static_cast<std::size_t>(options_.size);
   std::vector<Seconds> last_heard(size, kNever);
-  for (std::size_t i = 0; i < size; ++i)
-    if (const Connection* c = house_.connection(static_cast<int>(i))) last_heard[i] = c->last_heard();
   Membership::Orders orders;
   std::vector<int> here;
+  std::vector<std::uint32_t> entries;  // of those that the orders are about
   {
     const MutexLock lock(mutex_);
     const Seconds now = clock_.now();
+    // Here, so that nobody comes back in between.
+    for (std::size_t i = 0; i < size; ++i)
+      if (const Connection* c = house_.connection(static_cast<int>(i))) last_heard[i] = c->last_heard();
+    for (int rank = 0; rank < options_.size; ++rank) entries.push_back(house_.entry(rank));
     note_absence(now);
     orders = members_.look(now, last_heard);
     for (int peer = 0; peer < options_.size; ++peer)
       if (peer != options_.rank && members_.here(peer)) here.push_back(peer);
   }
+  const auto say = [&](FrameType type, int about, const Payload& words, int to) {
+    house_.connection(to)->send_control({type, entries[static_cast<std::size_t>(about)]}, words);
+  };
   for (const Accusation& each : orders.tell)
-    for (const int peer : here) house_.connection(peer)->send_control({FrameType::kAccusation}, encode(each));
+    for (const int peer : here) say(FrameType::kAccusation, each.accused, encode(each), peer);
   for (const Accusation& each : orders.relay)
-    house_.connection(each.accused)->send_control({FrameType::kAccusation}, encode(each));
+    say(FrameType::kAccusation, each.accused, encode(each), each.accused);
   for (const Loss& loss : orders.given_up) {
-    house_.give_up(loss);
+    house_.give_up(loss, entries[static_cast<std::size_t>(loss.rank)]);
     const Payload words = encode(loss);
     // The lost one too, should it still be there: it must not go on by itself.
-    house_.connection(loss.rank)->send_control({FrameType::kGivenUp}, words);
-    for (const int peer : here) house_.connection(peer)->send_control({FrameType::kGivenUp}, words);
+    say(FrameType::kGivenUp, loss.rank, words, loss.rank);
+    for (const int peer : here) say(FrameType::kGivenUp, loss.rank, words, peer);
   }
   if (!orders.end.empty()) house_.end(orders.end);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,9 +26,11 @@ namespace tacit {
 class Household {
  public:
   virtual ~Household() = default;
-  virtual Connection* connection(int peer) const = 0;            // none for the rank itself
-  virtual bool left() const = 0;                                 // the rank has said goodbye
-  virtual void give_up(const Loss& loss) = 0;                    // a peer is lost from now on
+  virtual Connection* connection(int peer) const = 0;  // none for the rank itself
+  virtual std::uint32_t entry(int rank) const = 0;     // Endpoint::entry
+  virtual bool left() const = 0;                       // the rank has said goodbye
+  virtual void give_up(const Loss& loss,
+                       std::uint32_t entry) = 0;                 // a peer of this entry is lost from now on
   virtual void end(const std::string& why) = 0;                  // the rank itself is lost to the others
   virtual void on_failure(const std::exception_ptr& error) = 0;  // of the housekeeper itself
 };
@@ -56,6 +59,11 @@ class Housekeeper {
   // Its connection closed without a goodbye. False where that does not mean that its process died; then it is judged
   // as one that is silent.
   bool on_closed(int peer);
+  // The peer has never been here, so far as this rank knows: it was lost before this rank came back.
+  void begin_without(int peer);
+  // It had left and is here again: what is said of the process before is said first, under its entry. `take_note` makes
+  // the new one known; it is called with a lock held.
+  void on_return(int peer, const std::function<void()>& take_note);
 
  private:
   void keep_house(const std::stop_token& token);

@@ -18,6 +18,8 @@ class Lobby {
 
   // Why this rank may not come in; empty: it may.
   std::string objection(const Hello& hello) const;
+  // The same of one that was in, was lost and comes back.
+  std::string objection_to_return(const Hello& hello) const;
   void enter(const Hello& hello, const std::string& host) { guests_[hello.rank] = {host, hello.port}; }
   void leave(int rank) { guests_.erase(rank); }
 
@@ -28,6 +30,8 @@ class Lobby {
   int size() const { return size_; }
 
  private:
+  std::string of_another_job(const Hello& hello) const;
+
   const int host_;
   const int size_;
   const std::string job_;

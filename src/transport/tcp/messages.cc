@@ -207,6 +207,22 @@ std::uint64_t decode_ticket(ConstBytes payload) {
   return ticket;
 }
 
+Payload encode(const RingOffer& offer) {
+  ByteWriter out;
+  out.number(offer.descriptor);
+  out.number(offer.bytes);
+  return out.bytes();
+}
+
+RingOffer decode_rings(ConstBytes payload) {
+  ByteReader in(payload);
+  RingOffer offer;
+  offer.descriptor = in.number<std::uint32_t>();
+  offer.bytes = in.number<std::uint64_t>();
+  in.end();
+  return offer;
+}
+
 Payload encode(const Accusation& accusation) {
   ByteWriter out;
   out.rank(accusation.accuser);

@@ -34,8 +34,9 @@ struct Address {
 };
 
 struct Welcome {
-  int rank = 0;                 // who welcomes
-  std::vector<Address> roster;  // by rank, from rank 0; empty from others
+  int rank = 0;  // who welcomes
+  // By rank, from rank 0; empty from others. To a rank that comes back: without hosts, and port 0 for those that are lost.
+  std::vector<Address> roster;
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 Payload encode(const Welcome& welcome);
@@ -102,6 +103,15 @@ OfferedMessage decode_offer(ConstBytes payload);
 
 Payload encode_ticket(std::uint64_t ticket);
 std::uint64_t decode_ticket(ConstBytes payload);
+
+// Where rings are that the sender has made: one each way, of so many bytes.
+struct RingOffer {
+  std::uint32_t descriptor = 0;  // of the sender's process
+  std::uint64_t bytes = 0;
+  friend bool operator==(const RingOffer&, const RingOffer&) = default;
+};
+Payload encode(const RingOffer& offer);
+RingOffer decode_rings(ConstBytes payload);
 
 Payload encode(const Accusation& accusation);
 Accusation decode_accusation(ConstBytes payload);

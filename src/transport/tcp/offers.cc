@@ -77,6 +77,15 @@ Offers::~Offers() {
   for (const auto& [ticket, made] : made_) made->valid.store(0);
 }
 
+void Offers::supersede() {
+  const MutexLock lock(mutex_);
+  superseded_ = true;
+  for (const auto& [ticket, made] : std::exchange(made_, {})) {
+    made->valid.store(0);
+    made->taken.store(true);
+  }
+}
+
 // For destructors. What must not be missing is missing without memory: the connection cannot go on.
 void Offers::say(FrameType type, std::uint64_t ticket) noexcept {
   try {
@@ -116,6 +125,11 @@ void Offers::on_proof(const MemoryProof& proof) {
 void Offers::on_readable() {
   if (!memory_ || !answered_ || possible_.load()) throw BadFrame("it has not tried to read our memory");
   possible_.store(true);
+  lacks_ring(shortcut_.propose());
+}
+
+void Offers::lacks_ring(const std::string& why) const {
+  if (!why.empty() && rank_.lacks_ring) rank_.lacks_ring(peer_, why);
 }
 
 Request Offers::make(Tag tag, ConstBytes data) {
@@ -125,7 +139,10 @@ Request Offers::make(Tag tag, ConstBytes data) {
     const MutexLock lock(mutex_);
     ticket = next_ticket_++;
     made = std::make_shared<Made>(ticket);
-    made_[ticket] = made;
+    if (superseded_)
+      made->taken.store(true);
+    else
+      made_[ticket] = made;
   }
   rank_.ledger.count_sent(peer_, tag.lane(), data.size(), 0);  // its frame is counted where it is sent
   const OfferedMessage offer{ticket, reinterpret_cast<std::uint64_t>(data.data()), data.size(),
@@ -166,6 +183,19 @@ bool Offers::on_frame(const FrameHeader& header, ConstBytes payload) {
     }
     case FrameType::kWithdraw:
       rank_.inbox.withdraw(peer_, decode_ticket(payload));
+      return false;
+    case FrameType::kRings: {
+      const RingOffer rings = decode_rings(payload);
+      if (trial_ != Trial::kReadable) throw BadFrame("rings in memory that cannot be read");
+      std::string why;
+      std::shared_ptr<RingMemory> opened = memory_->rings(rings.descriptor, rings.bytes, why);
+      shortcut_.on_rings(std::move(opened));
+      lacks_ring(why);
+      return false;
+    }
+    case FrameType::kSwitch:
+      if (!payload.empty()) throw BadFrame("a switch to a ring says nothing else");
+      shortcut_.on_switch();
       return false;
     default:
       throw BadFrame("frame type " + std::to_string(static_cast<int>(header.type)) +

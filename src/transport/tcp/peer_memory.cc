@@ -2,13 +2,17 @@
 #include "transport/tcp/peer_memory.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -99,6 +103,13 @@ class ProcessMemory final : public PeerMemory {
     return true;
   }
 
+  std::shared_ptr<RingMemory> rings(std::uint32_t descriptor, std::uint64_t bytes,
+                                    std::string& why) override {
+    std::shared_ptr<RingMemory> opened = process_ ? open_rings(descriptor, bytes) : nullptr;
+    if (!opened) why = "what it made cannot be opened here: " + std::string(std::strerror(errno));
+    return opened;
+  }
+
   bool read(std::uint64_t address, Bytes into) override {
     if (!process_ || !process_->lives()) return false;
     for (std::size_t at = 0; at < into.size();) {
@@ -114,6 +125,24 @@ class ProcessMemory final : public PeerMemory {
   }
 
  private:
+  // errno says why there are none.
+  std::shared_ptr<RingMemory> open_rings(std::uint32_t descriptor, std::uint64_t bytes) const {
+    const std::string theirs = folder_of(process_->number()) + "/fd/" + std::to_string(descriptor);
+    // First without opening it: what is there may be a device or a pipe, whose opening does something.
+    const int found = ::open(theirs.c_str(), O_PATH | O_CLOEXEC);
+    if (found < 0) return nullptr;
+    struct stat what {};
+    errno = EINVAL;  // for something else than memory
+    const std::string here = "/proc/self/fd/" + std::to_string(found);
+    const int opened = ::fstat(found, &what) == 0 && S_ISREG(what.st_mode) && process_->lives()
+                           ? ::open(here.c_str(), O_RDWR | O_CLOEXEC)
+                           : -1;
+    const int why = errno;
+    ::close(found);
+    errno = why;
+    return opened < 0 ? nullptr : RingMemory::open(opened, bytes);
+  }
+
   const SocketEnds ends_;
   std::unique_ptr<ProcessHandle> process_;
 };

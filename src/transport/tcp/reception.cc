@@ -29,6 +29,9 @@ bool out_of_descriptors(const boost::system::error_code& error) {
          error == boost::asio::error::no_buffer_space || error == boost::asio::error::no_memory;
 }
 
+// A rank that may come in a little later.
+struct ComeAgain {};
+
 }  // namespace
 
 struct Reception::Guest {
@@ -179,6 +182,8 @@ bool Reception::hear(const std::shared_ptr<Guest>& guest) {
     guest->limit.cancel();
     guests_.erase(guest->number);
     accept_next();
+  } catch (const ComeAgain&) {
+    dismiss(*guest, {});
   } catch (const Error& error) {
     send_away(guest, error.what());
   } catch (const boost::system::system_error& error) {
@@ -206,14 +211,29 @@ void Reception::admit(Guest& guest) {
   const Frame frame = guest.reader.take();
   if (frame.header.type != FrameType::kHello) throw BadFrame("a rank begins with a hello");
   const Hello hello = decode_hello(frame.payload);
+  if (frame.header.tag != 0) return admit_again(guest, hello, static_cast<std::uint32_t>(frame.header.tag));
+  if (take_back_.may) throw Mismatch("the ranks of this job have met, and nobody is missing");
   const std::string objection = lobby_.objection(hello);
   if (!objection.empty()) throw Mismatch(objection);
   if (settings_.answer_at_once)
-    write_frame(io_, *guest.stream, FrameType::kWelcome, encode(Welcome{lobby_.host(), {}}),
+    write_frame(io_, *guest.stream, {FrameType::kWelcome}, encode(Welcome{lobby_.host(), {}}),
                 RealClock().now() + Seconds(kGuestLimit));
   lobby_.enter(hello, guest.stream->remote().address().to_string());
   seated_[hello.rank] = guest.stream;
   if (!settings_.answer_at_once) watch(hello.rank);
+}
+
+void Reception::admit_again(Guest& guest, const Hello& hello, std::uint32_t entry) {
+  if (!take_back_.may) throw Mismatch("the ranks of this job take back nobody that was lost");
+  const std::string objection = lobby_.objection_to_return(hello);
+  if (!objection.empty()) throw Mismatch(objection);
+  if (!take_back_.may(hello.rank, entry)) throw ComeAgain{};
+  Welcome welcome{lobby_.host(), std::vector<Address>(static_cast<std::size_t>(lobby_.size()))};
+  for (int rank = 0; rank < lobby_.size(); ++rank)
+    welcome.roster[static_cast<std::size_t>(rank)].port = take_back_.here(rank) ? 1 : 0;
+  write_frame(io_, *guest.stream, {FrameType::kWelcome, take_back_.entry}, encode(welcome),
+              RealClock().now() + Seconds(kGuestLimit));
+  take_back_.take(hello.rank, entry, guest.stream);
 }
 
 // A rank that leaves before all have met may come again. Until it is answered it has nothing to say.
@@ -263,14 +283,14 @@ bool Reception::receive_all(Deadline deadline) {
 void Reception::welcome(const Welcome& answer, Deadline deadline) {
   for (const auto& [rank, stream] : seated_) stream->cancel();  // ends the watches
   for (const auto& [rank, stream] : seated_)
-    write_frame(io_, *stream, FrameType::kWelcome, encode(answer), deadline);
+    write_frame(io_, *stream, {FrameType::kWelcome}, encode(answer), deadline);
 }
 
 void Reception::refuse_all(const std::string& reason, Deadline deadline) {
   for (const auto& [rank, stream] : seated_) {
     stream->cancel();
     try {
-      write_frame(io_, *stream, FrameType::kRefusal, encode_refusal(reason), deadline);
+      write_frame(io_, *stream, {FrameType::kRefusal}, encode_refusal(reason), deadline);
       stream->finish_writing();
     } catch (const StreamEnded&) {  // it is gone: nobody to tell
     }

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +34,16 @@ class Reception {
 
   // Until all ranks are here or the deadline; says whether they are.
   bool receive_all(Deadline deadline);
+  // Ranks that were lost and come back. From now on, for as long as this lives.
+  struct TakeBack {
+    std::uint32_t entry = 0;             // that of the rank that receives
+    std::function<bool(int rank)> here;  // for those that come back: whom else they look for in vain
+    // Whether it may come in now; if not, it is told to come again.
+    std::function<bool(int rank, std::uint32_t entry)> may;
+    std::function<void(int rank, std::uint32_t entry, std::shared_ptr<Stream> stream)> take;
+  };
+  void take_back(TakeBack how) { take_back_ = std::move(how); }
+  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   // Tells all guests who is where. Afterwards their streams can be taken.
   void welcome(const Welcome& answer, Deadline deadline);
   void refuse_all(const std::string& reason, Deadline deadline);
@@ -53,6 +64,7 @@ class Reception {
   bool hear(const std::shared_ptr<Guest>& guest);
   bool talk(Guest& guest);
   void admit(Guest& guest);
+  void admit_again(Guest& guest, const Hello& hello, std::uint32_t entry);
   void watch(int rank);
   bool unproven(Guest& guest) const;
   std::vector<std::shared_ptr<Guest>> all_unproven(const boost::asio::ip::address* from);
@@ -65,6 +77,7 @@ class Reception {
   boost::asio::ip::tcp::acceptor acceptor_;
   Lobby lobby_;
   const Settings settings_;
+  TakeBack take_back_;
   std::map<int, std::shared_ptr<Guest>> guests_;   // who is being talked to, by number
   std::map<int, std::shared_ptr<Stream>> seated_;  // who is in, by rank
   int next_guest_ = 0;

@@ -8,12 +8,19 @@
 
 #include "tacit/transport/tcp.h"
 #include "transport/fabric.h"
+#include "transport/tcp/reception.h"
 #include "transport/tcp/stream.h"
 
 namespace tacit {
 
-// A stream per rank, none for the own one. Runs `io` meanwhile. Errors as open_tcp().
-std::vector<std::shared_ptr<Stream>> meet(boost::asio::io_context& io, const TcpOptions& options,
-                                          const TlsContext* tls);
+// Who has met.
+struct Met {
+  std::vector<std::shared_ptr<Stream>> streams;  // by rank; none for the own one and for those that are lost
+  std::vector<std::uint32_t> entries;            // likewise; the own one too
+  std::unique_ptr<Reception> door;               // where ranks come back to; null where none may
+};
+
+// Runs `io` meanwhile. Errors as open_tcp().
+Met meet(boost::asio::io_context& io, const TcpOptions& options, const TlsContext* tls);
 
 }  // namespace tacit

@@ -13,10 +13,11 @@
 #include "transport/sent.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/housekeeper.h"
-#include "transport/tcp/offers.h"
+#include "transport/tcp/peer_links.h"
 #include "transport/tcp/reactor.h"
 #include "transport/tcp/rendezvous.h"
 #include "transport/tcp/settings.h"
+#include "transport/tcp/undeliverable.h"
 
 namespace tacit {
 namespace {
@@ -35,6 +36,7 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Endpoint& endpoint() override { return *this; }
   void catch_up() override { housekeeper_.catch_up(); }
   void leave(const Departure& how) override;
+  std::uint16_t door() const override { return door_ ? door_->port() : std::uint16_t{0}; }
   std::exception_ptr cause() override { return roster_.cause(rank()); }
   void interrupt() override;
 
@@ -53,7 +55,10 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   bool survives() const override { return roster_.survives(rank()); }
   void tell_departures(Tag tag) override { roster_.tell_departures(rank(), tag); }
   std::vector<Loss> losses() const override { return roster_.losses(); }
+  std::string why_lost(int peer) const override { return roster_.why(peer); }
+  bool disturbed() const override { return roster_.anybody_failed(); }
   bool here(int peer) const override { return roster_.here(peer); }
+  std::uint32_t entry(int peer) const override { return entries_[static_cast<std::size_t>(peer)].load(); }
   Request isend(int peer, Tag tag, ConstBytes data) override;
   Request irecv(int peer, Tag tag, Bytes into) override { return receive({peer, tag, into, false}); }
   Request iborrow(int peer, Tag tag) override { return receive({peer, tag, {}, true}); }
@@ -82,10 +87,11 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
 
   // Household
   Connection* connection(int peer) const override {
-    return connections_[static_cast<std::size_t>(peer)].get();
+    Link* const link = links_.at(peer);
+    return link == nullptr ? nullptr : &link->connection;
   }
   bool left() const override { return !here(rank()); }
-  void give_up(const Loss& loss) override;
+  void give_up(const Loss& loss, std::uint32_t entry) override;
   void end(const std::string& why) override;
   void on_failure(const std::exception_ptr& error) override;
 
@@ -99,9 +105,13 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
     return roster_.hopeless(wait) || housekeeper_.circles().closed();
   }
   void tell_departure(int peer, Tag tag);
-  bool mark(int peer, const Departure& how);
+  bool mark(int peer, const Departure& how);  // true the first time
   void say_goodbye(const Departure& how);
   void lose(int peer, const std::string& why);
+  void report_lack(int peer, const std::string& why);
+  void begin_among(const Met& met);
+  bool may_come_back(int peer, std::uint32_t entry);
+  void take_back(int peer, std::uint32_t entry, std::shared_ptr<Stream> stream);
   bool spin(const MessageWait& wait, const std::atomic<bool>& done);
 
   const TcpOptions options_;
@@ -111,8 +121,11 @@ class TcpFabric final : public Fabric, private Endpoint, private ConnectionOwner
   Inbox inbox_;
   std::unique_ptr<TlsContext> tls_;
   Reactor reactor_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // by rank; none for our own
-  std::vector<std::unique_ptr<Offers>> offers_;           // likewise
+  std::unique_ptr<Reception> door_;  // for ranks that come back; null where none may
+  PeerLinks links_;
+  std::vector<std::atomic<std::uint32_t>> entries_;  // by rank
+
+  std::atomic<bool> lack_reported_{false};  // of shared memory
 
   Roster roster_;            // what this rank knows
   Housekeeper housekeeper_;  // last: it ends before what it uses
@@ -123,36 +136,75 @@ TcpFabric::TcpFabric(TcpOptions options)
       spins_(spins_for(options_.local_ranks)),
       ledger_(options_.size, options_.rank),
       inbox_(options_.rank, ledger_, *this),
+      links_(options_, inbox_, ledger_),
+      entries_(static_cast<std::size_t>(options_.size)),
       roster_(options_.size, [this](int gone, int, Tag tag) { tell_departure(gone, tag); }),
       housekeeper_(*this, reactor_, options_) {
   if (options_.key) tls_ = std::make_unique<TlsContext>(*options_.key, options_.job);
-  auto streams = meet(reactor_.io(), options_, tls_.get());
+  Met met = meet(reactor_.io(), options_, tls_.get());
   housekeeper_.wake_up();
-  connections_.resize(static_cast<std::size_t>(options_.size));
-  offers_.resize(static_cast<std::size_t>(options_.size));
-  ConnectionOwner& owner = *this;
-  const Offers::Rank me{inbox_, ledger_, owner, [this] {
-                          // In a world that survives, the peer has left the exchange for the same reason as we.
-                          if (!survives()) fail(nullptr);
-                        }};
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (!streams[i]) continue;
-    const int peer = static_cast<int>(i);
-    auto memory = reach_memory(options_, *streams[i]);
-    connections_[i] = std::make_unique<Connection>(owner, inbox_, ledger_, peer, std::move(streams[i]));
-    offers_[i] = std::make_unique<Offers>(peer, *connections_[i], me, std::move(memory));
-  }
-  for (std::size_t i = 0; i < connections_.size(); ++i) {
-    if (!connections_[i]) continue;
-    connections_[i]->start();
-    offers_[i]->invite();
-  }
+  begin_among(met);
+  // In a world that survives, the peer has left an exchange for the same reason as we.
+  const auto fail_alone = [this] {
+    if (!survives()) fail(nullptr);
+  };
+  links_.open(*this, {fail_alone, [this](int peer, const std::string& why) { report_lack(peer, why); }},
+              std::move(met.streams));
+  door_ = std::move(met.door);
+  if (door_)
+    door_->take_back({options_.entry, [this](int peer) { return here(peer); },
+                      [this](int peer, std::uint32_t entry) { return may_come_back(peer, entry); },
+                      [this](int peer, std::uint32_t entry, std::shared_ptr<Stream> stream) {
+                        take_back(peer, entry, std::move(stream));
+                      }});
   housekeeper_.start();
 }
 
 TcpFabric::~TcpFabric() {
   housekeeper_.stop();
   inbox_.clear();  // offers answer through their connections
+}
+
+// --- ranks that come back
+
+// This rank may be one of them: then all that it did not find are lost, and so has it been.
+void TcpFabric::begin_among(const Met& met) {
+  for (std::size_t i = 0; i < met.entries.size(); ++i) entries_[i].store(met.entries[i]);
+  if (options_.entry == 0) return;
+  roster_.begin_disturbed(rank());
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank() || met.streams[static_cast<std::size_t>(peer)]) continue;
+    roster_.mark(peer, {true, "it was lost before rank " + std::to_string(rank()) + " came back", kAnyRank});
+    housekeeper_.begin_without(peer);
+  }
+}
+
+// Once nothing of its earlier life is left here: a wait for that one would take the new one's word for its.
+bool TcpFabric::may_come_back(int peer, std::uint32_t entry) {
+  if (entry <= this->entry(peer))
+    throw Mismatch("rank " + std::to_string(peer) +
+                   " has come back already; two processes were started for it");
+  if (left() || here(peer)) return false;
+  if (Connection* const before = connection(peer)) {
+    before->shut_down();  // a machine that lost its power never said so
+    before->between_reads([] {});
+    if (before->reporting()) return false;
+  }
+  return inbox_.quiet(peer, roster_.wishes());
+}
+
+void TcpFabric::take_back(int peer, std::uint32_t entry, std::shared_ptr<Stream> stream) {
+  inbox_.forget(peer);
+  Link& link = links_.replace(peer, std::move(stream));
+  // Who began to wait for an answer on the link before has counted itself before it looked for one: it is seen here, or
+  // has seen the new one.
+  if (!inbox_.quiet(peer, {})) return link.connection.shut_down();
+  housekeeper_.on_return(peer, [&] {
+    entries_[static_cast<std::size_t>(peer)].store(entry);
+    roster_.come_back(peer);
+  });
+  link.start();
+  reactor_.wake();
 }
 
 // --- what ranks do
@@ -162,9 +214,9 @@ Request TcpFabric::isend(int peer, Tag tag, ConstBytes data) {
   if (peer != rank()) {
     circles().count_sent(peer, tag);
     circles().book().note_use(tag);
-    Offers& offers = *offers_[static_cast<std::size_t>(peer)];
-    return data.size() >= Offers::kLeast && offers.possible() ? offers.make(tag, data)
-                                                              : connection(peer)->send(tag, data);
+    Link* const link = links_.at(peer);
+    if (link == nullptr) return std::make_unique<Undeliverable>(roster_, what(peer, tag), data);
+    return link->offers.better(data.size()) ? link->offers.make(tag, data) : link->connection.send(tag, data);
   }
   ledger_.count_sent(peer, tag.lane(), data.size(), 0);
   const auto message = inbox_.announce(peer, tag, data.size(), 0);
@@ -197,8 +249,7 @@ void TcpFabric::interrupt() {
 
 void TcpFabric::say_goodbye(const Departure& how) {
   if (!mark(rank(), how)) return;
-  for (const auto& each : connections_)
-    if (each) each->send_control({FrameType::kGoodbye}, encode(how));
+  links_.each([&](int, Connection& each) { each.send_control({FrameType::kGoodbye}, encode(how)); });
 }
 
 void TcpFabric::leave(const Departure& how) {
@@ -206,16 +257,16 @@ void TcpFabric::leave(const Departure& how) {
   const Seconds limit = clock_.now() + kFarewell;
   // Nobody waits for those that are gone or silent.
   const auto all = [&](auto has) {
-    return std::all_of(connections_.begin(), connections_.end(), [&](const auto& each) {
-      return !each || !here(static_cast<int>(&each - connections_.data())) ||
-             clock_.now() - each->last_heard() >= options_.lost_after || has(*each);
+    bool yes = true;
+    links_.each([&](int peer, Connection& each) {
+      yes = yes && (!here(peer) || clock_.now() - each.last_heard() >= options_.lost_after || has(each));
     });
+    return yes;
   };
   // A peer that has ended itself reads no more; the others shall have all that was sent before we close.
   reactor_.wait_until([&] { return all([](const Connection& c) { return c.idle(); }); }, limit);
-  for (const auto& each : connections_)
-    if (each) each->finish_writing();
-  while (!all([](const Connection& c) { return c.all_arrived(); }) && clock_.now() < limit)
+  links_.each([](int, Connection& each) { each.finish_writing(); });
+  while (!all([](Connection& c) { return c.all_arrived(); }) && clock_.now() < limit)
     reactor_.wait_until([] { return false; }, clock_.now() + Seconds(0.001));
 }
 
@@ -223,8 +274,9 @@ void TcpFabric::leave(const Departure& how) {
 
 // Looks at the peer's socket for a while; true once there is nothing to wait for.
 bool TcpFabric::spin(const MessageWait& wait, const std::atomic<bool>& done) {
-  if (wait.peer == kAnyRank || wait.peer == rank()) return done.load() || hopeless(wait);
-  Connection& c = *connection(wait.peer);
+  Connection* const peer = wait.peer == kAnyRank ? nullptr : connection(wait.peer);
+  if (peer == nullptr) return done.load() || hopeless(wait);
+  Connection& c = *peer;
   for (int i = 0; i < spins_; ++i) {
     c.advance(&done);
     if (done.load() || hopeless(wait)) return true;
@@ -268,12 +320,12 @@ void TcpFabric::wait_returned(int peer, const std::atomic<bool>& done) {
 }
 
 void TcpFabric::between_reads(int peer, const std::function<void()>& fn) {
-  peer == rank() ? fn() : connection(peer)->between_reads(fn);
+  Connection* const c = connection(peer);
+  c == nullptr ? fn() : c->between_reads(fn);
 }
 
 // --- what peers do
 
-// True the first time.
 bool TcpFabric::mark(int peer, const Departure& how) {
   if (!roster_.mark(peer, how)) return false;
   reactor_.wake();
@@ -302,7 +354,7 @@ void TcpFabric::on_control(int peer, const FrameHeader& header, ConstBytes paylo
       break;
     }
     default:
-      if (offers_[static_cast<std::size_t>(peer)]->on_frame(header, payload)) reactor_.wake();
+      if (links_.at(peer)->offers.on_frame(header, payload)) reactor_.wake();
   }
 }
 
@@ -311,9 +363,9 @@ void TcpFabric::on_lost(int peer, const std::string& why) {
   if (here(peer) && housekeeper_.on_closed(peer)) lose(peer, why);
 }
 
-// Its connection stays, so that it can read why; what it still sends is as if it had come a moment earlier.
-void TcpFabric::give_up(const Loss& loss) {
-  connection(loss.rank)->retire();
+void TcpFabric::give_up(const Loss& loss, std::uint32_t entry) {
+  if (this->entry(loss.rank) != entry) return;                   // it is back, as another one
+  if (Connection* const c = connection(loss.rank)) c->retire();  // and not close: it reads why
   lose(loss.rank, loss.why);
 }
 
@@ -321,6 +373,15 @@ void TcpFabric::lose(int peer, const std::string& why) {
   if (mark(peer, {true, why, kAnyRank}) && !left())
     options_.limits.report("rank " + std::to_string(rank()) + ": rank " + std::to_string(peer) +
                            " is lost: " + why);
+}
+
+// Once: what one pair lacks, the next one will lack too.
+void TcpFabric::report_lack(int peer, const std::string& why) {
+  if (lack_reported_.exchange(true)) return;
+  options_.limits.report("rank " + std::to_string(rank()) + " shares no memory with rank " +
+                         std::to_string(peer) + " (" + why +
+                         "): their messages go through the socket, which is slower; raise that limit, or say "
+                         "TACIT_SOCKETS_ONLY=1 where it is meant");
 }
 
 void TcpFabric::on_failure(const std::exception_ptr& error) {

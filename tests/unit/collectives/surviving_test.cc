@@ -10,8 +10,7 @@
 
 #include "collectives/agent.h"
 #include "collectives/star.h"
-#include "collectives/surviving_comm.h"
-#include "support/on_every_rank.h"
+#include "support/on_surviving_ranks.h"
 #include "support/simulate.h"
 #include "tacit/core/error.h"
 
@@ -20,23 +19,6 @@ namespace {
 
 using Floats = std::vector<float>;
 using Leave = InprocFabric::Leave;
-
-// Ranks as threads; body returns when its rank is done or throws PeerLost when it is lost itself.
-void on_surviving_comms(InprocFabric& fabric, int ranks, const std::function<void(Comm&)>& body) {
-  run_ranks(ranks, [&](int rank) {
-    Endpoint& endpoint = fabric.endpoint(rank);
-    endpoint.survive();
-    try {
-      ThreadTasks tasks;
-      const auto comm = make_surviving_comm(endpoint, tasks, Tag::Lane::kTrain,
-                                            make_endpoint_comm(endpoint, tasks, Tag::Lane::kTrain));
-      body(*comm);
-    } catch (const PeerLost&) {
-      if (endpoint.here(rank)) throw;
-    }
-    fabric.leave(rank, Leave::kDone, "its test ended");
-  });
-}
 
 float value(int rank) { return static_cast<float>(1U << static_cast<unsigned>(rank)); }
 

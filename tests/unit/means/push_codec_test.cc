@@ -32,7 +32,7 @@ class HeardRule final : public ShardRule {
 
 // A worker, its codec and what shards heard of it.
 struct Pushing {
-  Pushing(Replica& r) : worker(r), codec(r.make_push_codec(kServers)), heard(kValues) {
+  Pushing(Replica& r) : worker(r), codec(std::move(r.make_push_codecs(kServers)[0])), heard(kValues) {
     for (const Slice& shard : Shards::parts(kValues, kServers))
       rules.push_back(codec->decoding(shard, std::make_unique<HeardRule>(r, part(FloatView(heard), shard))));
   }

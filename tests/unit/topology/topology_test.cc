@@ -15,6 +15,7 @@
 #include "topology/chunks.h"
 #include "topology/graph.h"
 #include "topology/groups.h"
+#include "topology/keeper.h"
 #include "topology/ring.h"
 
 namespace tacit {
@@ -328,6 +329,46 @@ TEST(Graph, NobodyIsHisOwnNeighbourAndTheSmallOnesAreComplete) {
       }
   EXPECT_EQ(neighbours(Graph::kRing, 0, 6), (std::vector<int>{1, 5}));
   EXPECT_EQ(neighbours(Graph::kExponential, 6, 8), (std::vector<int>{7, 0, 2}));
+}
+
+TEST(Keeper, IsTheNextOfThoseThatLiveAndCameFirst) {
+  const std::vector<std::uint32_t> entries{0, 0, 2, 0, 1, 3};
+  const auto of = [&](int first_place, const std::vector<int>& living) {
+    return keeper(first_place, living, [&](int rank) { return entries[at(rank)]; });
+  };
+  EXPECT_EQ(of(1, {0, 1, 2, 3, 4, 5}), 1);
+  EXPECT_EQ(of(1, {0, 2, 3, 4, 5}), 3) << "2 came later";
+  EXPECT_EQ(of(4, {0, 1, 2, 3, 4, 5}), 0) << "4 came back and keeps nothing that another has";
+  EXPECT_EQ(of(2, {2, 4, 5}), 4);
+  EXPECT_EQ(of(3, {2, 5}), 2);
+  EXPECT_EQ(of(0, {5}), 5);
+}
+
+// Ranks are lost and come back in any order.
+TEST(Keeper, ChangesOnlyWhenItIsLost) {
+  constexpr int kRanks = 6;
+  std::vector<std::uint32_t> entries(kRanks);
+  std::vector<int> living(kRanks);
+  std::iota(living.begin(), living.end(), 0);
+  std::uint32_t newest = 0;
+  const auto all = [&] {
+    std::vector<int> keepers;
+    for (int place = 0; place < kRanks; ++place)
+      keepers.push_back(keeper(place, living, [&](int rank) { return entries[at(rank)]; }));
+    return keepers;
+  };
+  for (unsigned draw = 1; draw < 2000; ++draw) {
+    const int rank = static_cast<int>(draw * 2654435761U >> 16) % kRanks;
+    const std::vector<int> before = all();
+    const auto found = std::lower_bound(living.begin(), living.end(), rank);
+    const bool lost = found != living.end() && *found == rank;
+    if (lost && living.size() == 1) continue;
+    if (!lost) entries[at(rank)] = ++newest;
+    lost ? living.erase(found) : living.insert(found, rank);
+    const std::vector<int> after = all();
+    for (int place = 0; place < kRanks; ++place)
+      EXPECT_EQ(before[at(place)] != after[at(place)], lost && before[at(place)] == rank);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/low_limit.h"
 #include "support/refusal.h"
 #include "tacit/core/error.h"
 
@@ -143,6 +144,7 @@ TEST(PeerMemories, NeedAKey) {
   ::close(end);
 }
 
+constexpr std::size_t kRingBytes = 4096;
 constexpr std::uint32_t kProcess = 7;
 constexpr std::uint64_t kAddress = 0x1000;
 constexpr MemoryToken kToken{std::byte{4}, std::byte{2}};
@@ -157,15 +159,26 @@ class KnownMemory final : public PeerMemory {
     copy<std::byte>(kToken, into);
     return true;
   }
+  std::shared_ptr<RingMemory> rings(std::uint32_t descriptor, std::uint64_t bytes,
+                                    std::string& why) override {
+    auto opened = RingMemory::open(::dup(static_cast<int>(descriptor)), bytes);
+    if (!opened) why = "no such descriptor";
+    return opened;
+  }
 };
 
 // A rank with offers to and from one peer, which is a bare socket.
 class OneOffer final : public ConnectionOwner {
  public:
-  explicit OneOffer(std::unique_ptr<PeerMemory> memory)
+  explicit OneOffer(std::unique_ptr<PeerMemory> memory, int rank = 0)
       : peer_(Loopback::connect(loopback_.address())),
         connection_(*this, inbox_, ledger_, 1, loopback_.accept()),
-        offers_(1, connection_, {inbox_, ledger_, *this, [] {}}, std::move(memory)) {}
+        offers_(1, connection_,
+                {inbox_, ledger_, *this, [] {}, rank, kRingBytes, 0,
+                 [this](int peer, const std::string& why) {
+                   lacks_.push_back(std::to_string(peer) + " " + why);
+                 }},
+                std::move(memory)) {}
   ~OneOffer() override {
     inbox_.clear();
     ::close(peer_);
@@ -174,6 +187,7 @@ class OneOffer final : public ConnectionOwner {
   OneOffer& operator=(const OneOffer&) = delete;
 
   Offers& offers() { return offers_; }
+  const std::vector<std::string>& lacks() const { return lacks_; }  // of rings, and why
   void hear(FrameType type, const Payload& payload, std::uint64_t tag = 0) {
     offers_.on_frame({type, tag, payload.size()}, payload);
   }
@@ -187,6 +201,9 @@ class OneOffer final : public ConnectionOwner {
       const FrameHeader header = decode_frame(rest);
       types.push_back(header.type);
       rest = rest.subspan(kFrameHeaderBytes + header.length);
+      if (header.type != FrameType::kSwitch) continue;
+      EXPECT_EQ(rest.size(), 1U) << "one bell follows the last frame";
+      break;
     }
     return types;
   }
@@ -202,6 +219,7 @@ class OneOffer final : public ConnectionOwner {
  private:
   Loopback loopback_;
   const int peer_;
+  std::vector<std::string> lacks_;
   Ledger ledger_{2, 0};
   Inbox inbox_{0, ledger_, *this};
   Connection connection_;
@@ -232,6 +250,62 @@ TEST(OffersTest, ArePossibleOnceThePeerHasReadWhatItMadeUp) {
   rank.hear(FrameType::kReadable, {});
   EXPECT_TRUE(rank.offers().possible());
   EXPECT_THROW(rank.hear(FrameType::kMemory, encode_token(kToken)), BadFrame) << "a second time";
+}
+
+// A rank above its peer, which has proven its memory.
+void begin(OneOffer& higher) {
+  higher.offers().invite();
+  higher.hear(FrameType::kProof, proof(kProcess, kAddress));
+  higher.said();
+}
+
+TEST(Rings, AreMadeByTheLowerRankOnceThePeerHasReadItsMemory) {
+  OneOffer lower(std::make_unique<KnownMemory>());
+  EXPECT_THROW(lower.hear(FrameType::kSwitch, {}), BadFrame) << "there is none";
+  lower.hear(FrameType::kMemory, encode_token(kToken));
+  lower.hear(FrameType::kReadable, {});
+  EXPECT_EQ(lower.said(), (Said{FrameType::kProof, FrameType::kRings}));
+  EXPECT_THROW(lower.hear(FrameType::kRings, encode(RingOffer{0, kRingBytes})), BadFrame) << "not proven";
+  lower.hear(FrameType::kSwitch, {});
+  EXPECT_EQ(lower.said(), Said{FrameType::kSwitch});
+  EXPECT_THROW(lower.hear(FrameType::kSwitch, {}), BadFrame) << "a second time";
+}
+
+TEST(Rings, AreTakenByTheHigherRankOnce) {
+  std::string why;
+  const auto made = RingMemory::make(kRingBytes, why);
+  ASSERT_TRUE(made) << why;
+  const Payload rings = encode(RingOffer{static_cast<std::uint32_t>(made->descriptor()), kRingBytes});
+  OneOffer higher(std::make_unique<KnownMemory>(), 2);
+  EXPECT_THROW(higher.hear(FrameType::kRings, rings), BadFrame) << "of memory that is not proven";
+  begin(higher);
+  higher.hear(FrameType::kRings, rings);
+  EXPECT_EQ(higher.said(), Said{FrameType::kSwitch});
+  EXPECT_THROW(higher.hear(FrameType::kRings, rings), BadFrame);
+  EXPECT_TRUE(higher.lacks().empty());
+}
+
+TEST(Rings, ThatCannotBeOpenedLeaveAllOnTheSocketAndThatIsSaid) {
+  OneOffer higher(std::make_unique<KnownMemory>(), 2);
+  begin(higher);
+  higher.hear(FrameType::kRings, encode(RingOffer{0xFFFFFFFF, kRingBytes}));
+  EXPECT_EQ(higher.said(), Said{});
+  EXPECT_EQ(higher.lacks(), std::vector<std::string>{"1 no such descriptor"});
+  EXPECT_THROW(higher.hear(FrameType::kSwitch, {}), BadFrame);
+}
+
+TEST(Rings, ThatCannotBeMadeLeaveAllOnTheSocketAndThatIsSaid) {
+  OneOffer lower(std::make_unique<KnownMemory>());
+  lower.hear(FrameType::kMemory, encode_token(kToken));
+  {
+    const LowLimit files(RLIMIT_FSIZE, kRingBytes);
+    lower.hear(FrameType::kReadable, {});
+  }
+  EXPECT_EQ(lower.said(), Said{FrameType::kProof});
+  ASSERT_EQ(lower.lacks().size(), 1U);
+  EXPECT_NE(lower.lacks().front().find("ulimit -f"), std::string::npos) << lower.lacks().front();
+  EXPECT_TRUE(lower.offers().possible());
+  EXPECT_THROW(lower.hear(FrameType::kSwitch, {}), BadFrame);
 }
 
 TEST(OffersTest, AreRefusedAfterOneWrongProof) {

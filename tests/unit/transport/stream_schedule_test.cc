@@ -15,12 +15,14 @@ TEST(StreamSchedules, KeepTheLawsWhateverTheSeed) {
     all.offers += one.offers;
     all.key_updates += one.key_updates;
     all.cuts += one.cuts;
+    all.rings += one.rings;
   }
   // Else the seeds show nothing.
   EXPECT_GT(all.messages, 1000U);
   EXPECT_GT(all.offers, 100U);
   EXPECT_GT(all.key_updates, 100U);
   EXPECT_GT(all.cuts, 10U);
+  EXPECT_GT(all.rings, 100U);
 }
 
 // Seeds that found something, or that find it again where its mending is taken out.
@@ -43,6 +45,14 @@ TEST(StreamSchedules, Seed9033ReadsOnWhatTlsHoldsWhenTheCallerHasItsOwn) {
 
 TEST(StreamSchedules, Seed8482DoesNotTakeMemoryThatIsUsedAgainForTheMessageThatWasOffered) {
   EXPECT_EQ(run_stream_schedule(8482).broken, "");
+}
+
+TEST(StreamSchedules, Seed4915WaitsForTheWireWhereABellDoesNotFitAfterRoomWasAwaited) {
+  EXPECT_EQ(run_stream_schedule(4915).broken, "");
+}
+
+TEST(StreamSchedules, Seed18565WritesAfterALookThatTookInTheWritersBell) {
+  EXPECT_EQ(run_stream_schedule(18565).broken, "");
 }
 
 TEST(StreamSchedules, OneSeedIsOneSchedule) {

@@ -134,6 +134,12 @@ TEST(Wire, LengthsAreBounded) {
         << length;
   EXPECT_NO_THROW(decode_frame(encode(FrameHeader{FrameType::kData, kTag.bits(), kMostDataBytes})));
   EXPECT_THROW(decode_frame(encode(FrameHeader{FrameType::kHello, 0, kMostControlBytes + 1})), BadFrame);
+  for (const FrameType type :
+       {FrameType::kHello, FrameType::kWelcome, FrameType::kAccusation, FrameType::kGivenUp}) {
+    EXPECT_EQ(decode_frame(encode(FrameHeader{type, 7, 0})).tag, 7U);
+    EXPECT_THROW(decode_frame(encode(FrameHeader{type, std::uint64_t{1} << 32U, 0})), BadFrame);
+  }
+  EXPECT_THROW(decode_frame(encode(FrameHeader{FrameType::kHeartbeat, 7, 0})), BadFrame);
   EXPECT_THROW(decode_offer(encode(OfferedMessage{1, 2, kMostDataBytes + 1})), BadFrame);
 }
 

@@ -273,6 +273,24 @@ TEST(WorldPlan, TcpSettingsComeFromTheEnvironmentUnlessTheUserSaysOthers) {
   expect_words(refusal([] { plan(with(kTacit, {{"TACIT_START_LIMIT", "0"}})); }), {"TACIT_START_LIMIT=0"});
 }
 
+TEST(WorldPlan, ARankThatComesBackIsToldToWhom) {
+  EXPECT_FALSE(plan(kTacit).tcp.take_back);
+  EXPECT_EQ(plan(kTacit).tcp.entry, 0U);
+  EXPECT_TRUE(plan(with(kTacit, {{"TACIT_TAKE_BACK", "1"}})).tcp.take_back);
+  const auto returns = [](const char* members) {
+    return plan(with(kTacit, {{"TACIT_RETURN", "7"}, {"TACIT_MEMBERS", members}})).tcp;
+  };
+  const TcpOptions tcp = returns("0@127.0.0.1:4001,1@[fe80::1]:4002");
+  EXPECT_TRUE(tcp.take_back);
+  EXPECT_EQ(tcp.entry, 7U);
+  EXPECT_EQ(tcp.members, (std::vector<TcpMember>{{0, "127.0.0.1", 4001}, {1, "fe80::1", 4002}}));
+  for (const char* bad : {"0", "0@", "0@host", "0@:1", "0@host:0", "0@host:70000", "x@host:1", "-1@host:1",
+                          "99@host:1", "0@host:1x"})
+    expect_words(refusal([&] { returns(bad); }), {"TACIT_MEMBERS", "RANK@HOST:PORT"});
+  expect_words(refusal([&] { plan(with(kTacit, {{"TACIT_RETURN", "7"}})); }), {"TACIT_MEMBERS does not say"});
+  expect_words(refusal([&] { plan(with(kTacit, {{"TACIT_RETURN", "0"}})); }), {"TACIT_RETURN=0"});
+}
+
 TEST(WorldPlan, TorchrunRanksMeetBesideItsOwnAgent) {
   EXPECT_EQ(plan(kTorchrun).tcp.rendezvous, "tcp://node1:29500");
   const Variables elastic =
