@@ -94,10 +94,10 @@ class Scheduler::Impl {
         if (trainer) trainers_[static_cast<std::size_t>(rank)] = &me;
         body();
         if (trainer) trainers_[static_cast<std::size_t>(rank)] = nullptr;
-        current_ = nullptr;
         --running_;
         ++ended_;
-        look_for_deadlock();
+        look_for_deadlock();  // still this actor: whom it wakes must not run before it is through
+        current_ = nullptr;
       });
       ++started_;
     });

@@ -45,6 +45,10 @@ TEST(FaultSchedule, WithACrashSoonAfterAShortStopIsNoSilence) {
 TEST(FaultSchedule, WhereACrashEndsTheRunWhileOthersAreStoppedLeavesTooFewForAMajority) {
   expect_lawful(4010);
 }
+// The last actor that runs ends a rank that is stopped for good, which wakes an agent: it must not run in between.
+TEST(FaultSchedule, WhereARankThatEndsEndsAStoppedOneWakesNobodyTooEarly) {
+  expect_lawful(draw_server_schedule(162));
+}
 // Each of two ranks was head to some of the others.
 TEST(FaultSchedule, WithTwoHeadsOfACollectiveTellsBothWhatTheyAskedFor) {
   for (const std::uint64_t words : {448, 482, 5049}) {
