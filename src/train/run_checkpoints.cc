@@ -49,6 +49,18 @@ void load_losses(StateReader& state, RankReport& report) {
   }
 }
 
+void save_replica(Model& model, const Optimizer& optimizer, StateWriter& state) {
+  state.write("params", ConstFloatView(model.params()));
+  for (const FloatView buffer : model.buffers()) state.write("buffer", ConstFloatView(buffer));
+  optimizer.save(state);
+}
+
+void load_replica(StateReader& state, Model& model, Optimizer& optimizer) {
+  state.read("params", model.params());
+  for (const FloatView buffer : model.buffers()) state.read("buffer", buffer);
+  optimizer.load(state);
+}
+
 std::string count(int ranks) { return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"); }
 
 }  // namespace
@@ -107,9 +119,7 @@ void RunCheckpoints::lend(std::int64_t steps_done, const RankReport& report, Sta
   state.write("origin", static_cast<std::uint64_t>(parts_.worker.origin()));
   save_counts(report, {}, state);
   save_losses(report, state);
-  state.write("params", ConstFloatView(parts_.model.params()));
-  for (const FloatView buffer : parts_.model.buffers()) state.write("buffer", ConstFloatView(buffer));
-  parts_.optimizer.save(state);
+  save_replica(parts_.model, parts_.optimizer, state);
   if (writer_) state.write("job", writer_->job());
   if (writer_) plan_->lend(state);
   parts_.strategy.lend(parts_.worker, state);
@@ -124,9 +134,7 @@ std::int64_t RunCheckpoints::rejoin(StateReader& state, RankReport& report) {
   report.sent = {};  // this process has sent nothing yet
   report.steps = steps_done;
   parts_.worker.set_t(steps_done - parts_.worker.origin());
-  state.read("params", parts_.model.params());
-  for (const FloatView buffer : parts_.model.buffers()) state.read("buffer", buffer);
-  parts_.optimizer.load(state);
+  load_replica(state, parts_.model, parts_.optimizer);
   if (!parts_.job.options.checkpoint.folder.empty()) {
     begin_writing(steps_done, state.number("job"));
     plan_->rejoin(state);
@@ -139,9 +147,7 @@ void RunCheckpoints::load(StateReader& state, RankReport& report, LossCount& los
   load_counts(state, report, losses);
   // The next step's, as it was when this was saved.
   parts_.worker.set_t(found_->manifest.step);
-  state.read("params", parts_.model.params());
-  for (const FloatView buffer : parts_.model.buffers()) state.read("buffer", buffer);
-  parts_.optimizer.load(state);
+  load_replica(state, parts_.model, parts_.optimizer);
   parts_.strategy.load(parts_.worker, state);
   if (!state.at_end())
     throw InvalidConfig((found_->path / state_file_name(parts_.me.rank())).string() +
@@ -173,9 +179,7 @@ void RunCheckpoints::begin_writing(std::int64_t first, std::optional<std::uint64
 void RunCheckpoints::save(std::int64_t steps_done, const RankReport& report, const LossCount& losses) {
   StateWriter state;
   save_counts(report, losses, state);
-  state.write("params", ConstFloatView(parts_.model.params()));
-  for (const FloatView buffer : parts_.model.buffers()) state.write("buffer", ConstFloatView(buffer));
-  parts_.optimizer.save(state);
+  save_replica(parts_.model, parts_.optimizer, state);
   parts_.strategy.save(parts_.worker, state);
   std::unique_ptr<const ModelCopy> model;
   {

@@ -24,13 +24,16 @@ class StateWriter {
  public:
   void write(std::string_view name, ConstBytes data) {
     write_header(name, data.size());
-    copy(data, room_for(data.size()));
+    append(data);
   }
   void write(std::string_view name, ConstFloatView x) {
     write_header(name, x.size_bytes());
     // A piece begins where floats may lie.
     const Bytes room = add_piece(x.size_bytes());
-    if (!x.empty()) copy(x, FloatView(std::span(reinterpret_cast<float*>(room.data()), x.size())));
+    if (x.empty()) return;
+    if (!x.beside(ConstFloatView()))
+      std::fill(room.begin(), room.end(), std::byte{0});  // it may have no content
+    copy(x, FloatView(std::span(reinterpret_cast<float*>(room.data()), x.size())));
   }
   void write(std::string_view name, std::uint64_t value) { write(name, std::as_bytes(std::span(&value, 1))); }
 
@@ -52,7 +55,7 @@ class StateWriter {
 
  private:
   struct Piece {
-    std::unique_ptr<std::byte[]> data;  // zeros, where what was written has no content
+    std::unique_ptr<std::byte[]> data;
     std::size_t size = 0;
     std::size_t used = 0;
   };
@@ -64,7 +67,11 @@ class StateWriter {
     append(std::as_bytes(std::span(name)));
     append(std::as_bytes(std::span(&data_size, 1)));
   }
-  void append(ConstBytes data) { copy(data, room_for(data.size())); }
+  // Zeros, where the data has no content.
+  void append(ConstBytes data) {
+    const Bytes room = room_for(data.size());
+    has_content(data) ? copy(data, room) : std::fill(room.begin(), room.end(), std::byte{0});
+  }
   // In the last piece, or in a new one of so many bytes.
   Bytes room_for(std::size_t size, std::size_t piece = kSmall) {
     if (pieces_.empty() || pieces_.back().size - pieces_.back().used < size) {
@@ -78,7 +85,7 @@ class StateWriter {
   }
   // Full.
   Bytes add_piece(std::size_t size) {
-    pieces_.push_back({std::make_unique<std::byte[]>(size), size, size});
+    pieces_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size, size});
     return {pieces_.back().data.get(), size};
   }
   std::vector<Piece> pieces_;
