@@ -47,10 +47,9 @@ install_servers() {
   install "${server_packages[@]}"
 }
 
-# build PRESET[:TARGET] [CMAKE OPTIONS...]: configures where needed and builds, all or one target.
+# build PRESET [CMAKE OPTIONS...]: configures where needed and builds.
 build() {
-  local preset=${1%%:*} target=()
-  [ "$1" = "$preset" ] || target=(--target "${1#*:}")
+  local preset=$1
   shift
   say "Building preset '$preset' in build/$preset"
   cmake --preset "$preset" "$@" >"/tmp/tacit-configure.$$" 2>&1 || {
@@ -59,5 +58,5 @@ build() {
   }
   grep -E 'was not found' "/tmp/tacit-configure.$$" || true
   rm -f "/tmp/tacit-configure.$$"
-  cmake --build --preset "$preset" "${target[@]}"
+  cmake --build --preset "$preset"
 }
