@@ -52,7 +52,7 @@ build() {
   local preset=$1
   shift
   say "Building preset '$preset' in build/$preset"
-  cmake --preset "$preset" "$@" >"/tmp/tacit-configure.$$" 2>&1 || {
+  cmake --preset "$preset" -DTACIT_UNITY=ON "$@" >"/tmp/tacit-configure.$$" 2>&1 || {
     cat "/tmp/tacit-configure.$$" >&2
     exit 1
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/exchange.h"
+#include "tacit/collectives/collectives.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -19,8 +20,8 @@ void halving_doubling_all_reduce(Exchange& with, FloatView x, float factor);
 
 // x <- factor * (sum of x over all ranks), in one piece.
 void direct_all_reduce(Exchange& with, FloatView x, float factor);
-// The same in segments, each an exchange of its own, which `next` gives.
-void segmented_all_reduce(const std::function<Exchange()>& next, FloatView x, float factor);
+// The same for each of `parts`, in segments, each an exchange of its own, which `exchange` gives.
+void segmented_all_reduce(const std::function<Exchange()>& exchange, const NextPart& parts, float factor);
 
 // x[chunk(rank)] <- factor * sum; the other chunks of x are left in an unspecified state.
 void direct_reduce_scatter(Exchange& with, FloatView x, float factor);

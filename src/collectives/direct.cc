@@ -88,6 +88,33 @@ void DirectPart::end_sends() {
   for (const Request& out : outgoing_) out->wait();
 }
 
+// Cuts parts as they become ready.
+class Segments {
+ public:
+  explicit Segments(const NextPart& parts) : parts_(parts) {}
+  // Whether there is another. Asked to wait, it says no only where that was all.
+  bool there(bool wait) {
+    while (left_.empty()) {
+      const auto next = parts_(wait);
+      if (!next) return false;
+      left_ = *next;
+      whole_ = left_.size();
+    }
+    return true;
+  }
+  FloatView cut(int ranks) {
+    const std::size_t count = std::min(segment_length(whole_, ranks), left_.size());
+    const FloatView segment = part(left_, {0, count});
+    left_ = part(left_, {count, left_.size() - count});
+    return segment;
+  }
+
+ private:
+  const NextPart& parts_;
+  FloatView left_;  // of the part that is being cut
+  std::size_t whole_ = 0;
+};
+
 }  // namespace
 
 std::vector<int> peers_of(int rank, int n) {
@@ -105,18 +132,21 @@ void direct_all_reduce(Exchange& with, FloatView x, float factor) {
 }
 
 // Segment by segment, so that what one phase wrote is still in the cache when the next one reads it, and overlapping,
-// so that the network always has something to carry (bench/link_usage).
-void segmented_all_reduce(const std::function<Exchange()>& next, FloatView x, float factor) {
+// so that the network always has something to carry (bench/link_usage). Where no part is ready, what is under way comes
+// first. No order of ranks dead-locks: whatever a segment waits for, each peer does before it waits for a later one.
+void segmented_all_reduce(const std::function<Exchange()>& exchange, const NextPart& parts, float factor) {
+  Segments segments(parts);
   std::unique_ptr<DirectPart> gathering;
   std::unique_ptr<DirectPart> reducing;
-  std::size_t step = 0;
-  for (std::size_t at = 0; at < x.size() || reducing; at += step) {
+  for (;;) {
     std::unique_ptr<DirectPart> ahead;
-    if (at < x.size()) {
-      const Exchange with = next();
-      step = segment_length(x.size(), with.size());
-      ahead = std::make_unique<DirectPart>(with, part(x, {at, std::min(step, x.size() - at)}));
+    const bool idle = !reducing && !gathering;
+    if (segments.there(idle)) {
+      const Exchange with = exchange();
+      ahead = std::make_unique<DirectPart>(with, segments.cut(with.size()));
       ahead->begin_reduce();
+    } else if (idle) {
+      return;
     }
     if (reducing) {
       reducing->end_reduce(factor);
@@ -126,7 +156,6 @@ void segmented_all_reduce(const std::function<Exchange()>& next, FloatView x, fl
     gathering = std::move(reducing);
     reducing = std::move(ahead);
   }
-  if (gathering) gathering->end_gather();
 }
 
 void direct_reduce_scatter(Exchange& with, FloatView x, float factor) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,22 @@ class EndpointComm final : public Comm {
 
   void sum(FloatView x) override { all_reduce(x, 1.0F); }
   void mean(FloatView x) override { all_reduce(x, 1.0F / static_cast<float>(size())); }
+  void mean_each(const NextPart& next) override {
+    std::optional<FloatView> alone;  // a part that does not go like the others
+    do {
+      alone.reset();
+      const NextPart direct = [&](bool wait) -> std::optional<FloatView> {
+        if (!alone) {
+          const auto part = next(wait);
+          if (!part || algorithm_for(*part) == AllReduce::kDirect) return part;
+          alone = part;
+        }
+        return std::nullopt;
+      };
+      direct_each(direct, 1.0F / static_cast<float>(size()));
+      if (alone) mean(*alone);
+    } while (alone);
+  }
 
   void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) override {
     Exchange with = Exchange(endpoint_, Channel::kGroup, lane_, number).among(group);
@@ -156,11 +173,12 @@ class EndpointComm final : public Comm {
   Tag to_peer(int peer) { return {Channel::kExchange, lane_, sent_to_[peer]++}; }
   Tag from_peer(int peer) { return {Channel::kExchange, lane_, received_from_[peer]++}; }
 
+  AllReduce algorithm_for(FloatView x) const {
+    return algorithm_ == AllReduce::kAuto ? choose_all_reduce(size(), x.size_bytes()) : algorithm_;
+  }
   void all_reduce(FloatView x, float factor) {
-    const bool choose = algorithm_ == AllReduce::kAuto;
-    const AllReduce algorithm = choose ? choose_all_reduce(size(), x.size_bytes()) : algorithm_;
-    if (algorithm == AllReduce::kDirect)
-      return segmented_all_reduce([this] { return next(Channel::kAllReduce); }, x, factor);
+    const AllReduce algorithm = algorithm_for(x);
+    if (algorithm == AllReduce::kDirect) return direct_each(once(x), factor);
     Exchange with = next(Channel::kAllReduce);
     switch (algorithm) {
       case AllReduce::kRecursiveDoubling:
@@ -173,6 +191,15 @@ class EndpointComm final : public Comm {
       default:
         throw Bug("choose_all_reduce chose nothing");
     }
+  }
+
+  void direct_each(const NextPart& parts, float factor) {
+    segmented_all_reduce([this] { return next(Channel::kAllReduce); }, parts, factor);
+  }
+  static NextPart once(FloatView x) {
+    return [x, given = false](bool /*wait*/) mutable {
+      return std::exchange(given, true) ? std::nullopt : std::optional(x);
+    };
   }
 
   Endpoint& endpoint_;

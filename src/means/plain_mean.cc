@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "means/all_pending.h"
 #include "means/make_mean.h"
+#include "tacit/core/channel.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -26,23 +28,54 @@ std::vector<Slice> rest_of(std::size_t n, std::vector<Slice> parts) {
   return rest;
 }
 
+// One exchange in the background for all parts of a vector, which it gets as they become ready.
+//
+// Lifetime  dropped before end(), it ends with what it has got.
+class PartsExchange {
+ public:
+  explicit PartsExchange(Worker& w) : parts_(std::make_shared<Channel<std::optional<FloatView>>>(w.tasks())) {
+    exchange_ = w.comm().start([parts = parts_, all = false](Collectives& comm) mutable {
+      comm.mean_each([&](bool wait) -> std::optional<FloatView> {
+        if (all) return std::nullopt;
+        const auto next = wait ? parts->get() : parts->try_get();
+        all = next && !*next;
+        return next ? *next : std::nullopt;
+      });
+    });
+  }
+  ~PartsExchange() {
+    if (exchange_) parts_->put(std::nullopt);
+  }
+  PartsExchange(const PartsExchange&) = delete;
+  PartsExchange& operator=(const PartsExchange&) = delete;
+
+  void add(FloatView part) { parts_->put(part); }
+  std::unique_ptr<Pending> end() {
+    parts_->put(std::nullopt);
+    return std::move(exchange_);
+  }
+
+ private:
+  std::shared_ptr<Channel<std::optional<FloatView>>> parts_;  // nothing: that was all
+  std::unique_ptr<Pending> exchange_;
+};
+
 class PlainMean final : public Mean {
  public:
   void mean(Worker& w, FloatView x) override {
-    AllPending begun(std::exchange(begun_, {}));  // its end waits where what follows throws
-    for (const Slice& each : rest_of(x.size(), std::exchange(parts_, {}))) w.comm().mean(part(x, each));
-    begun.wait();
+    if (!begun_) return w.comm().mean(x);
+    start(w, x)->wait();
   }
   std::unique_ptr<Pending> start(Worker& w, FloatView x) override {
-    auto all = std::exchange(begun_, {});
-    all.push_back(w.comm().start([x, rest = rest_of(x.size(), std::exchange(parts_, {}))](Collectives& comm) {
-      for (const Slice& each : rest) comm.mean(part(x, each));
-    }));
-    return all.size() == 1 ? std::move(all[0]) : std::make_unique<AllPending>(std::move(all));
+    if (!begun_) return w.comm().start([x](Collectives& comm) { comm.mean(x); });
+    const auto begun = std::exchange(begun_, nullptr);
+    for (const Slice& each : rest_of(x.size(), std::exchange(parts_, {}))) begun->add(part(x, each));
+    return begun->end();
   }
   void begin(Worker& w, Slice part, FloatView x) override {
     if (w.size() == 1) return;  // mean() has nothing to do either
-    begun_.push_back(w.comm().start([piece = tacit::part(x, part)](Collectives& comm) { comm.mean(piece); }));
+    if (!begun_) begun_ = std::make_unique<PartsExchange>(w);
+    begun_->add(tacit::part(x, part));
     parts_.push_back(part);
   }
 
@@ -51,8 +84,8 @@ class PlainMean final : public Mean {
   void load(Worker&, StateReader&) override {}
 
  private:
-  std::vector<Slice> parts_;                     // of the next mean, begun
-  std::vector<std::unique_ptr<Pending>> begun_;  // their exchanges
+  std::vector<Slice> parts_;              // of the next mean, begun
+  std::unique_ptr<PartsExchange> begun_;  // their exchange
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace tacit {
 
 // Takes what a rank sent; the bytes are readable until it returns.
 using Take = std::function<void(int from, ConstBytes message)>;
+// The next part of a vector that is there bit by bit; nothing where that was all or, without `wait`, where none is ready.
+using NextPart = std::function<std::optional<FloatView>(bool wait)>;
 
 // One neighbour of a swap: `out` goes to it, and what it sends fills `in`, which must have that length. Where a view is
 // empty nothing goes that way, so that graphs may be directed. A peer may occur several times; its messages keep their
@@ -59,6 +62,11 @@ class Collectives {
 
   virtual void sum(FloatView x) = 0;
   virtual void mean(FloatView x) = 0;
+  // mean() of each part, in their order, as they become ready: the same parts on every rank. Several may be on their way
+  // at once.
+  virtual void mean_each(const NextPart& next) {
+    while (const auto part = next(true)) mean(*part);
+  }
   // Among some ranks alone: those of `group`, in ascending order, call it with the same number, and groups that have no
   // rank in common know nothing of each other. A pair of ranks uses a number once, and numbers in the same order.
   virtual void sum_among(std::span<const int> group, std::uint32_t number, FloatView x) = 0;

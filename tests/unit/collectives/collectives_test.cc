@@ -69,6 +69,62 @@ TEST_P(EveryAllReduce, MeanIsTheSumDividedByTheRanks) {
       GetParam().which);
 }
 
+TEST_P(EveryAllReduce, OfPartsIsTheMeanOfEachHoweverTheyBecomeReady) {
+  for (const int ranks : kRanks)
+    on_every_comm(
+        ranks,
+        [&](Comm& comm) {
+          for (const std::size_t length : {std::size_t{1000}, std::size_t{300'000}}) {  // 300,000: two segments
+            auto whole = random_vector(2 * length + 7, comm.rank());
+            auto parts = whole;
+            const FloatView of(parts);
+            const std::vector<Slice> order{{length + 7, length}, {7, length}, {7, 0}, {0, 7}};
+            std::size_t next = 0;
+            int asked = comm.rank();  // ranks find different parts ready
+            comm.mean_each([&](bool wait) -> std::optional<FloatView> {
+              if (next == order.size() || (!wait && asked++ % 3 == 0)) return std::nullopt;
+              return part(of, order[next++]);
+            });
+            EXPECT_EQ(next, order.size());
+            for (const Slice& each : order) comm.mean(part(FloatView(whole), each));
+            ASSERT_EQ(parts, whole) << ranks << " ranks";
+          }
+        },
+        GetParam().which);
+}
+
+TEST(AllReduce, OfLargePartsHasTheBitsOfTheWhole) {
+  for (const int ranks : {2, 3, 8})
+    on_every_comm(ranks, [&](Comm& comm) {
+      auto whole = random_vector(300'000, comm.rank());
+      auto parts = whole;
+      std::vector<Slice> left{{0, 60'000}, {60'000, 70'007}, {130'007, 169'993}};
+      comm.mean_each([&](bool) -> std::optional<FloatView> {
+        if (left.empty()) return std::nullopt;
+        const Slice last = left.back();
+        left.pop_back();
+        return part(FloatView(parts), last);
+      });
+      comm.mean(whole);
+      EXPECT_EQ(parts, whole);
+    });
+}
+
+// One part alone is under way at first, and whoever waits for it must not wait for the next.
+TEST(AllReduce, APartThatIsReadyDoesNotWaitForTheNext) {
+  on_every_comm(3, [&](Comm& comm) {
+    std::vector<float> x(200'000, static_cast<float>(comm.rank()));
+    int given = 0;
+    comm.mean_each([&](bool wait) -> std::optional<FloatView> {
+      if (given == 2 || (!wait && given == 1)) return std::nullopt;
+      for (std::size_t i = 0; i < 100'000 * static_cast<std::size_t>(given); ++i)
+        EXPECT_EQ(x[i], 1.0F);  // the first is done
+      return part(FloatView(x), {100'000UL * static_cast<unsigned>(given++), 100'000});
+    });
+    for (const float v : x) EXPECT_EQ(v, 1.0F);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryAllReduce, ::testing::ValuesIn(kAllReduceNames), [](const auto& each) {
   std::string name(each.param.name);
   std::replace(name.begin(), name.end(), '-', '_');
