@@ -290,7 +290,7 @@ void check(const TrainSettings& s) {
         "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
   if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
     throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
-  bucket_floats("--bucket", s.train.bucket, 1, builtin_strategies().find(s.train.strategy));
+  bucket_floats("--bucket", s.train.bucket, 1, builtin_strategies().find(s.train.strategy), false);
   make_optimizer(s.train.optimizer);
   make_schedule(s.train.schedule);
 }
@@ -360,7 +360,7 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
   app.add_option(
       "--bucket", s.train.bucket,
       "What of a gradient is exchanged while the rest is computed, by strategies that can: a size such "
-      "as 256KiB, auto, or whole, which exchanges it when all is computed");
+      "as 256KiB; whole: nothing; auto: an eighth where that pays, which is with ssgd as it is");
   app.add_option("--model", s.model, "Network to train");
   app.add_option("--data", s.data, "Data set");
   auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");

@@ -34,6 +34,7 @@ class Ssgd final : public Strategy {
   }
 
   void ready(Worker& w, Slice part) override { mean_->begin(w, part, w.gradient()); }
+  bool overlap_pays() const override { return servers_ == 0; }
 
   void step(Worker& w) override {
     mean_->mean(w, w.gradient());

@@ -38,14 +38,19 @@ std::size_t bucket_floats(std::string_view what, const std::string& text, std::s
 }
 
 std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters,
-                          const StrategyInfo& strategy) {
+                          const StrategyInfo& strategy, bool pays) {
   const std::size_t floats = bucket_floats(what, text, parameters);
-  if (strategy.overlaps) return floats;
-  if (text != "auto" && text != "whole")
+  if (strategy.overlaps && (pays || text != "auto")) return floats;
+  if (!strategy.overlaps && text != "auto" && text != "whole")
     throw InvalidConfig(std::string(what) + " " + text + " with the strategy " + strategy.name +
                         ", which exchanges nothing of a gradient before all of it is computed; give auto or "
                         "whole, or take ssgd, ssd, asgd or eager, which do");
   return std::max<std::size_t>(1, parameters);
+}
+
+// Compressed parts are exchanged one after the other, and lose in rounds what they hide (docs/benchmarks.md).
+bool overlap_pays(const Strategy& strategy, const std::string& compress) {
+  return strategy.overlap_pays() && compress.empty();
 }
 
 Readiness::Readiness(std::span<const Slice> tensors, std::size_t floats, Tell tell)

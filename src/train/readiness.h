@@ -18,10 +18,12 @@ namespace tacit {
 // Floats in a bucket of a gradient with so many parameters, by what a user wrote: `256KiB`, `1MB`, `4096` (bytes),
 // `whole`, or `auto`, which is measured (docs/benchmarks.md). `what` is the option's name in what is refused.
 std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters);
-// The same for a strategy, which gets its gradients whole where it does not overlap. Throws InvalidConfig, which names it,
-// where it does not and a size is asked for.
+// The same for a strategy, which gets its gradients whole where it does not overlap, and with `auto` where that does not
+// pay. Throws InvalidConfig, which names it, where it does not overlap and a size is asked for.
 std::size_t bucket_floats(std::string_view what, const std::string& text, std::size_t parameters,
-                          const StrategyInfo& strategy);
+                          const StrategyInfo& strategy, bool pays);
+// Whether it pays to exchange gradients of this strategy in buckets, in the form that a compressor gives them.
+bool overlap_pays(const Strategy& strategy, const std::string& compress);
 
 // Tells of buckets in their order, whatever the order in which a model's parts come, so that all ranks begin the same
 // exchanges in the same order. A gradient of one bucket is told of never: Strategy::step has it whole.

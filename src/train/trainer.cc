@@ -159,7 +159,8 @@ class RankTrainer {
   // In floats.
   std::size_t bucket() const {
     return bucket_floats("--bucket", job_.options.bucket, model_->params().size(),
-                         job_.strategies.find(job_.options.strategy));
+                         job_.strategies.find(job_.options.strategy),
+                         overlap_pays(*strategy_, job_.options.compress));
   }
 
   void step(std::int64_t t) {

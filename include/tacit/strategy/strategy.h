@@ -34,6 +34,10 @@ class Strategy {
   // the same order on every rank. Between two steps they come all, or none comes and step() has the gradient whole.
   virtual void ready(Worker& w, Slice part);
 
+  // Whether parts come where nobody says how large they are. For those of which a measurement says that it pays
+  // (docs/benchmarks.md).
+  virtual bool overlap_pays() const { return false; }
+
   // w.gradient() is fresh at w.params(); leave in params() the point for the next gradient.
   virtual void step(Worker& w) = 0;
 

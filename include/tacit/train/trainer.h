@@ -39,9 +39,9 @@ struct TrainOptions {
   std::string compress;  // `topk:ratio=0.01,ef`; empty: nothing is compressed
   std::string optimizer = "sgd:momentum=0.9";
   std::string schedule = "constant";
-  // What of a gradient is exchanged while the rest is computed, by strategies that can: `auto`, `256KiB`; `whole`:
-  // nothing.
-  std::string bucket = "whole";
+  // What of a gradient is exchanged while the rest is computed, by strategies that can: `256KiB`; `whole`: nothing;
+  // `auto`: a size, where that pays.
+  std::string bucket = "auto";
   std::int64_t batch = 32;  // per worker
   double lr = 0.02;
   std::uint64_t seed = 1;

@@ -9,6 +9,7 @@
 
 #include "support/refusal.h"
 #include "tacit/core/error.h"
+#include "tacit/strategies/builtin.h"
 
 namespace tacit::test {
 namespace {
@@ -124,6 +125,22 @@ TEST(BucketFloats, AreReadInEveryUnit) {
   EXPECT_EQ(bucket_floats("--bucket", "whole", 10), 10U);
   EXPECT_GT(bucket_floats("--bucket", "auto", 10), 10U);
   EXPECT_EQ(bucket_floats("--bucket", "auto", 80'000'000), 10'000'000U);
+}
+
+// By measurement: docs/benchmarks.md.
+TEST(BucketFloats, AreCutByThemselvesWhereThatPays) {
+  const auto floats = [](const std::string& strategy, const std::string& compress, const char* bucket) {
+    const StrategyRegistry& known = builtin_strategies();
+    const bool pays = overlap_pays(*make_strategy(known, strategy, 4), compress);
+    return bucket_floats("--bucket", bucket, 800'000, known.find(strategy), pays);
+  };
+  EXPECT_EQ(floats("ssgd", "", "auto"), 100'000U);
+  EXPECT_EQ(floats("ssgd", "", "whole"), 800'000U);
+  EXPECT_EQ(floats("ssgd", "fp16", "auto"), 800'000U);
+  for (const char* asked : {"ssgd:servers=2", "ssd", "asgd", "eager", "local"})
+    EXPECT_EQ(floats(asked, "", "auto"), 800'000U) << asked;
+  for (const char* asked : {"ssgd:servers=2", "ssd", "asgd", "eager"})
+    EXPECT_EQ(floats(asked, "", "4KiB"), 1024U) << asked;
 }
 
 TEST(BucketFloats, ThatMakeNoBucketAreRefused) {
