@@ -90,7 +90,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   evaluate->footer("Example:\n  tacit evaluate out/demo/model.safetensors --data fashion-mnist");
   auto s = std::make_shared<Settings>();
   evaluate
-      ->add_option("model", s->model, "model.safetensors, or the folder of a run or checkpoint that has one")
+      ->add_option("file", s->model, "model.safetensors, or the folder of a run or checkpoint that has one")
       ->required();
   evaluate->add_option("--data", s->data, "Data set, whose test samples count")->required();
   evaluate->add_option("--model", s->spec, "Network, for files that do not say which one they are of");

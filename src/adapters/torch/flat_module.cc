@@ -117,10 +117,6 @@ std::vector<FloatView> FlatModule::floats() {
   return all;
 }
 
-std::string FlatModule::state_key(std::size_t tensor) const {
-  return c10::guts::to_string(trained_[tensor].tensor.unsafeGetTensorImpl());
-}
-
 std::span<const FloatView> FlatModule::buffers() {
   buffer_views_.clear();
   for (std::size_t i = 0; i < buffers_.size(); ++i) {

@@ -8,6 +8,9 @@
 #include <torch/types.h>
 
 #include <functional>
+#include <sstream>
+#include <string>
+#include <type_traits>
 #include <typeinfo>
 
 #include "adapters/torch/optimizer_name.h"
@@ -45,6 +48,18 @@ std::vector<Moment> moments_of(const optim::Optimizer& optimizer, bool has_momen
   return {};
 }
 
+// By what a LibTorch optimiser finds the state of a parameter: its address, which 1.13 writes as text.
+template <class Key>
+Key state_key(const Tensor& parameter) {
+  if constexpr (std::is_same_v<Key, std::string>) {
+    std::ostringstream text;
+    text << parameter.unsafeGetTensorImpl();
+    return text.str();
+  } else {
+    return parameter.unsafeGetTensorImpl();
+  }
+}
+
 }  // namespace
 
 std::vector<NamedView> FlatState::state() {
@@ -53,11 +68,13 @@ std::vector<NamedView> FlatState::state() {
   const auto length = static_cast<std::int64_t>(flat_.params().size());
   std::vector<NamedView> views;
   if (vectors_.size() != moments.size()) vectors_.assign(moments.size(), Tensor());
+  auto& states = optimizer_.state();
+  using Key = std::decay_t<decltype(states)>::key_type;
   for (std::size_t m = 0; m < moments.size(); ++m) {
     Tensor& flat = vectors_[m];
     for (std::size_t i = 0; i < flat_.tensors().size(); ++i) {
-      const auto found = optimizer_.state().find(flat_.state_key(i));
-      if (found == optimizer_.state().end()) continue;  // not stepped yet, or not one of this optimiser's
+      const auto found = states.find(state_key<Key>(flat_.parameter(i)));
+      if (found == states.end()) continue;  // not stepped yet, or not one of this optimiser's
       const Tensor now = moments[m].get(*found->second);
       if (!now.defined()) continue;
       if (!flat.defined()) flat = ::torch::zeros({length}, ::torch::kFloat32);
