@@ -66,5 +66,5 @@ struct Bug : std::logic_error {
 // States what must hold unless Tacit itself is wrong.
 #define TACIT_CHECK(condition, what)                                               \
   do {                                                                             \
-    if (!(condition)) ::tacit::fail_check(__FILE__, __LINE__, #condition, (what)); \
+    if (!(condition)) ::tacit::fail_check(__FILE_NAME__, __LINE__, #condition, (what)); \
   } while (false)
