@@ -80,8 +80,9 @@ void cost_rank(Process& me, const CostJob& job, RankReport& report) {
   TimeAccount times(me);
   const auto strategy = make_strategy(job.strategies, job.options.strategy, me.size());
   worker.set_pieces(strategy->pieces(me.size()));
-  const std::size_t bucket = bucket_floats("--bucket", job.options.bucket, worker.params().size(),
-                                           job.strategies.find(job.options.strategy), strategy->overlap_pays());
+  const std::size_t bucket =
+      bucket_floats("--bucket", job.options.bucket, worker.params().size(),
+                    job.strategies.find(job.options.strategy), strategy->overlap_pays());
   Readiness readiness(worker.tensors(), bucket, [&](Slice part) { strategy->ready(worker, part); });
   if (readiness.overlaps()) worker.set_buckets(readiness.buckets());
   strategy->start(worker);

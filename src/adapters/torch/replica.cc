@@ -57,8 +57,9 @@ Replica::Replica(Process& process, const Given& given)
       worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
       overlap_(flat_,
-               bucket_floats("Options::bucket", options_.bucket, flat_.params().size(), info_,
-                             overlap_pays(*make_strategy(known_, given.strategy, process.size()), options_.compress)),
+               bucket_floats(
+                   "Options::bucket", options_.bucket, flat_.params().size(), info_,
+                   overlap_pays(*make_strategy(known_, given.strategy, process.size()), options_.compress)),
                !options_.uneven && !process.virtual_time(),
                [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
       bytes_before_(bytes_sent()),

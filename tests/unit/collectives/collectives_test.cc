@@ -74,7 +74,8 @@ TEST_P(EveryAllReduce, OfPartsIsTheMeanOfEachHoweverTheyBecomeReady) {
     on_every_comm(
         ranks,
         [&](Comm& comm) {
-          for (const std::size_t length : {std::size_t{1000}, std::size_t{300'000}}) {  // 300,000: two segments
+          for (const std::size_t length :
+               {std::size_t{1000}, std::size_t{300'000}}) {  // 300,000: two segments
             auto whole = random_vector(2 * length + 7, comm.rank());
             auto parts = whole;
             const FloatView of(parts);
