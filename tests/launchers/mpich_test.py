@@ -12,7 +12,7 @@ def build(source, cmake, folder):
     """What is compiled alike for both comes from ccache, if there is one."""
     h.program("mpicxx.mpich", "libmpich-dev")
     h.program("mpiexec.mpich", "mpich")
-    for words in (["--preset", "mpich"], ["--build", "--preset", "mpich"]):
+    for words in (["--preset", "mpich", "-DTACIT_UNITY=ON"], ["--build", "--preset", "mpich"]):
         h.run([cmake, "-E", "chdir", source, cmake, *words], folder, dict(os.environ), 900).expect(0)
     return os.path.join(source, "build", "mpich", "tacit")
 
