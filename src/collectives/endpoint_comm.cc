@@ -143,11 +143,11 @@ class EndpointComm final : public Comm {
   }
 
   std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
-    if (!background_) {
-      behind_ = make_endpoint_comm(endpoint_, tasks_, lane_behind(lane_), algorithm_);
-      background_ = std::make_unique<ExchangeQueue>(tasks_, endpoint_, name_, *behind_);
-    }
-    return background_->start(std::move(fn));
+    return background().start(std::move(fn));
+  }
+  std::unique_ptr<Pending> start_fed(std::function<void(Collectives&)> fn,
+                                     std::shared_ptr<const bool> fed) override {
+    return background().start_fed(std::move(fn), std::move(fed));
   }
   std::unique_ptr<Comm> fork(const std::string& name) override {
     TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm has forks");
@@ -166,6 +166,13 @@ class EndpointComm final : public Comm {
   }
 
  private:
+  ExchangeQueue& background() {
+    if (!background_) {
+      behind_ = make_endpoint_comm(endpoint_, tasks_, lane_behind(lane_), algorithm_);
+      background_ = std::make_unique<ExchangeQueue>(tasks_, endpoint_, name_, *behind_);
+    }
+    return *background_;
+  }
   bool few_ranks() const { return size() <= kMostDirectRanks; }
   Exchange next(Channel channel) { return {endpoint_, channel, lane_, count_++}; }
   // Of the next message to or from a peer in swaps and exchanges. Other ranks take no part in them, so that each pair

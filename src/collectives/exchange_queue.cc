@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "tacit/core/error.h"
 #include "transport/wait_tally.h"
 
 namespace tacit {
@@ -93,10 +94,20 @@ ExchangeQueue::~ExchangeQueue() {
 }
 
 std::unique_ptr<Pending> ExchangeQueue::start(std::function<void(Collectives&)> fn) {
+  TACIT_CHECK(!fed_ || *fed_,
+              "an exchange was started between begin() and mean() of a Mean: it would wait for that mean, "
+              "and whoever waits for it never comes to call mean()");
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
   outstanding_.fetch_add(1);
   queue_.put(job);
   return std::make_unique<Handle>(std::move(job), endpoint_, tally_);
+}
+
+std::unique_ptr<Pending> ExchangeQueue::start_fed(std::function<void(Collectives&)> fn,
+                                                  std::shared_ptr<const bool> fed) {
+  auto pending = start(std::move(fn));
+  fed_ = std::move(fed);
+  return pending;
 }
 
 }  // namespace tacit

@@ -26,6 +26,7 @@ class ExchangeQueue {
   ExchangeQueue& operator=(const ExchangeQueue&) = delete;
 
   std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn);
+  std::unique_ptr<Pending> start_fed(std::function<void(Collectives&)> fn, std::shared_ptr<const bool> fed);
 
  private:
   class Job;
@@ -38,6 +39,7 @@ class ExchangeQueue {
   Channel<std::shared_ptr<Job>> queue_;  // null ends the task
   std::atomic<int> outstanding_{0};      // started and not ended
   const std::shared_ptr<TaskTally> tally_;
+  std::shared_ptr<const bool> fed_;  // the starting task's: of the newest exchange that is fed
   std::unique_ptr<Task> task_;
 };
 

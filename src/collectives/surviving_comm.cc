@@ -102,6 +102,10 @@ class SurvivingComm final : public Comm {
   std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
     return plain_->start(std::move(fn));
   }
+  std::unique_ptr<Pending> start_fed(std::function<void(Collectives&)> fn,
+                                     std::shared_ptr<const bool> fed) override {
+    return plain_->start_fed(std::move(fn), std::move(fed));
+  }
   std::unique_ptr<Service> serve(Handler handler) override { return plain_->serve(std::move(handler)); }
   std::unique_ptr<Comm> fork(const std::string& name) override { return plain_->fork(name); }
 

@@ -34,17 +34,19 @@ std::vector<Slice> rest_of(std::size_t n, std::vector<Slice> parts) {
 class PartsExchange {
  public:
   explicit PartsExchange(Worker& w) : parts_(std::make_shared<Channel<std::optional<FloatView>>>(w.tasks())) {
-    exchange_ = w.comm().start([parts = parts_, all = false](Collectives& comm) mutable {
-      comm.mean_each([&](bool wait) -> std::optional<FloatView> {
-        if (all) return std::nullopt;
-        const auto next = wait ? parts->get() : parts->try_get();
-        all = next && !*next;
-        return next ? *next : std::nullopt;
-      });
-    });
+    exchange_ = w.comm().start_fed(
+        [parts = parts_, all = false](Collectives& comm) mutable {
+          comm.mean_each([&](bool wait) -> std::optional<FloatView> {
+            if (all) return std::nullopt;
+            const auto next = wait ? parts->get() : parts->try_get();
+            all = next && !*next;
+            return next ? *next : std::nullopt;
+          });
+        },
+        fed_);
   }
   ~PartsExchange() {
-    if (exchange_) parts_->put(std::nullopt);
+    if (exchange_) end();
   }
   PartsExchange(const PartsExchange&) = delete;
   PartsExchange& operator=(const PartsExchange&) = delete;
@@ -52,10 +54,12 @@ class PartsExchange {
   void add(FloatView part) { parts_->put(part); }
   std::unique_ptr<Pending> end() {
     parts_->put(std::nullopt);
+    *fed_ = true;
     return std::move(exchange_);
   }
 
  private:
+  const std::shared_ptr<bool> fed_ = std::make_shared<bool>(false);
   std::shared_ptr<Channel<std::optional<FloatView>>> parts_;  // nothing: that was all
   std::unique_ptr<Pending> exchange_;
 };

@@ -138,48 +138,6 @@ TEST_P(Survivors, FinishWithoutARankThatIsKilled) {
 
 TEST_P(Survivors, FinishWithoutRankZeroAndTheNextOneReports) { expect_end_without(0, "1"); }
 
-// It goes on when the others have given it up: it must not train on by itself and call that a result.
-TEST_P(Survivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
-  train_and({"--lost-after 2 --out run", {"-n", "4", "--grace", "60", "--", "./rank"}}, [&] {
-    kill(pid_in("pid.2"), SIGSTOP);
-    EXPECT_TRUE(eventually([&] {
-      return err().find("rank 2 was lost at step ") != std::string::npos ||
-             out().find("status          finished") != std::string::npos;
-    })) << err();
-    kill(pid_in("pid.2"), SIGCONT);
-  });
-  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out() << err();
-  EXPECT_EQ(out().find("[2] status"), std::string::npos) << out();
-  EXPECT_NE(err().find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << err();
-  EXPECT_EQ(err().find("rank 2 lost rank"), std::string::npos) << err();
-}
-
-TEST_P(Survivors, ThatAreTooFewDoNotLeaveTheLauncherWithThoseThatAreStopped) {
-  ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
-           "' train --model mlp --data synthetic --epochs 1000000 --batch 8 --lost-after 2 --strategy " +
-           std::string(GetParam()));
-  Running launch(folder(), {"-n", "2", "--grace", "1", "--", "./rank"});
-  pids_in({"pid.0", "pid.1"});
-  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
-  kill(pid_in("pid.0"), SIGSTOP);
-  EXPECT_EQ(launch.wait(), 3) << err();
-  EXPECT_NE(err().find("rank 0 is stopped, and no other rank is left; 1 s until it is ended"),
-            std::string::npos)
-      << err();
-}
-
-TEST_P(Survivors, AreNotWaitingForARankThatIsStopped) {
-  train_and({"--lost-after 3", {"-n", "4", "--grace", "1", "--", "./rank"}},
-            [&] { kill(pid_in("pid.2"), SIGSTOP); });
-  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
-  EXPECT_NE(err().find("rank 2 still runs, without which others have finished; it has 1 s to end by itself"),
-            std::string::npos)
-      << err();
-  EXPECT_NE(err().find("ranks 0, 1, 3 exited with 0; rank 2 was killed by signal 9 (Killed)"),
-            std::string::npos)
-      << err();
-}
-
 TEST_P(Survivors, LeaveAnAccountWithoutRankZero) {
   train_and({"--out run --target 0.01"}, [&] { kill(pid_in("pid.0"), SIGKILL); });
   const auto summary = nlohmann::json::parse(slurp(path("run/summary.json")));
@@ -203,6 +161,54 @@ TEST_P(Survivors, LeaveAnAccountWithoutRankZero) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Survivors, ::testing::Values("gossip", "wagma", "asgd", "easgd"),
                          name_of);
+
+// What is stopped and not gone. These wait for long, and what they try is the launcher and the world: one strategy with
+// servers and one without.
+class StoppedSurvivors : public Survivors {};
+
+// It goes on when the others have given it up: it must not train on by itself and call that a result.
+TEST_P(StoppedSurvivors, ARankThatWasStoppedForLongEndsAndBlamesNobodyElse) {
+  train_and({"--lost-after 2 --out run", {"-n", "4", "--grace", "60", "--", "./rank"}}, [&] {
+    kill(pid_in("pid.2"), SIGSTOP);
+    EXPECT_TRUE(eventually([&] {
+      return err().find("rank 2 was lost at step ") != std::string::npos ||
+             out().find("status          finished") != std::string::npos;
+    })) << err();
+    kill(pid_in("pid.2"), SIGCONT);
+  });
+  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out() << err();
+  EXPECT_EQ(out().find("[2] status"), std::string::npos) << out();
+  EXPECT_NE(err().find("[2] tacit: rank 2 is lost to the others: "), std::string::npos) << err();
+  EXPECT_EQ(err().find("rank 2 lost rank"), std::string::npos) << err();
+}
+
+TEST_P(StoppedSurvivors, ThatAreTooFewDoNotLeaveTheLauncherWithThoseThatAreStopped) {
+  ranks_do("echo $$ >pid.$TACIT_RANK\nexec '" TACIT_PROGRAM
+           "' train --model mlp --data synthetic --epochs 1000000 --batch 8 --lost-after 2 --strategy " +
+           std::string(GetParam()));
+  Running launch(folder(), {"-n", "2", "--grace", "1", "--", "./rank"});
+  pids_in({"pid.0", "pid.1"});
+  ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
+  kill(pid_in("pid.0"), SIGSTOP);
+  EXPECT_EQ(launch.wait(), 3) << err();
+  EXPECT_NE(err().find("rank 0 is stopped, and no other rank is left; 1 s until it is ended"),
+            std::string::npos)
+      << err();
+}
+
+TEST_P(StoppedSurvivors, AreNotWaitingForARankThatIsStopped) {
+  train_and({"--lost-after 3", {"-n", "4", "--grace", "1", "--", "./rank"}},
+            [&] { kill(pid_in("pid.2"), SIGSTOP); });
+  EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
+  EXPECT_NE(err().find("rank 2 still runs, without which others have finished; it has 1 s to end by itself"),
+            std::string::npos)
+      << err();
+  EXPECT_NE(err().find("ranks 0, 1, 3 exited with 0; rank 2 was killed by signal 9 (Killed)"),
+            std::string::npos)
+      << err();
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, StoppedSurvivors, ::testing::Values("gossip", "asgd"), name_of);
 
 // Rank 0 has all of the servers' weights: those of the others' replicas take their place.
 class WithoutTheirServer : public Survivors {};
@@ -269,12 +275,15 @@ TEST_F(LostPeers, RankZeroDecidesWhetherAFolderMayBeOverwritten) {
 }
 
 TEST_F(LostPeers, EveryRankOfARunThatDivergedSaysSo) {
-  ranks_do("'" TACIT_PROGRAM
-           "' train --model mlp:hidden=8 --data synthetic:samples=320,test=64,size=8 --batch 8 --lr 5 "
-           "--optimizer sgd --steps 60\necho $? >code.$TACIT_RANK");
-  tacit("launch -n 3 -- ./rank");
-  for (const char* code : {"code.0", "code.1", "code.2"})
-    EXPECT_EQ(slurp(path(code)), "1\n") << code << err();
+  for (const char* bucket : {"whole", "1KiB"}) {
+    ranks_do("'" TACIT_PROGRAM
+             "' train --model mlp:hidden=8 --data synthetic:samples=320,test=64,size=8 --batch 8 --lr 5 "
+             "--optimizer sgd --steps 60 --bucket " +
+             std::string(bucket) + "\necho $? >code.$TACIT_RANK");
+    tacit("launch -n 3 -- ./rank");
+    for (const char* code : {"code.0", "code.1", "code.2"})
+      EXPECT_EQ(slurp(path(code)), "1\n") << code << ", --bucket " << bucket << err();
+  }
 }
 
 TEST_F(LostPeers, WhatARankStartedHasNothingOfItsAndDoesNotHideItsDeath) {

@@ -79,7 +79,8 @@ class Mean {
   // rate and its draws, is read now.
   virtual std::unique_ptr<Pending> start(Worker& w, FloatView x) = 0;
   // This part of x is ready: its exchange may begin. Parts come in the same order on every rank and are the exchange's
-  // from now on; the mean() or start() of the same x completes the rest.
+  // from now on; the mean() or start() of the same x completes the rest, and comes before anything else is started in the
+  // background, by another Mean or by Comm::start.
   virtual void begin(Worker& w, Slice part, FloatView x) = 0;
   // Ends servers.
   virtual void finish(Worker& w) = 0;

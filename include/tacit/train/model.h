@@ -47,7 +47,8 @@ class Model {
   virtual std::span<const FloatView> buffers() { return {}; }
 
   // Told that a part of gradient() is final while others are still to be computed. Each part is told of once, or not at
-  // all: what nobody was told of is final in the end.
+  // all: what nobody was told of is final in the end. Where the loss is not finite nobody is told of anything, so that
+  // nothing of such a gradient is sent.
   using Ready = std::function<void(Slice part)>;
   // Fills gradient() with that of the mean loss over the batch at params(); returns that loss.
   virtual double compute_gradient(const Batch& batch, const Ready& ready) = 0;

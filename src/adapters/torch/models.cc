@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -41,10 +42,11 @@ class TorchModel final : public Model {
     net_->train();
     kernels::fill(0, flat_.gradient());
     const Tensor loss = ::torch::nn::functional::cross_entropy(net_->forward(images(batch)), labels(batch));
-    ready_ = &ready;
+    const double value = loss.item<double>();
+    ready_ = std::isfinite(value) ? &ready : nullptr;
     loss.backward();
     ready_ = nullptr;
-    return loss.item<double>();
+    return value;
   }
 
   Score evaluate(const Batch& batch) override {

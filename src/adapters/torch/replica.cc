@@ -40,12 +40,21 @@ std::uint64_t gradient_hash(ConstFloatView g) {
   return zero ? 0 : std::max<std::uint64_t>(1, hash_of(g));
 }
 
+const StrategyRegistry& strategies_of(const Replicated::Options& options) {
+  return options.strategies != nullptr ? *options.strategies : builtin_strategies();
+}
+
 }  // namespace
 
 Replica::Replica(Process& process, const Given& given)
+    : Replica(process, given,
+              make_strategy(strategies_of(given.options), given.strategy, process.size(),
+                            given.options.compress)) {}
+
+Replica::Replica(Process& process, const Given& given, std::unique_ptr<Strategy> strategy)
     : process_(process),
       options_(given.options),
-      known_(options_.strategies != nullptr ? *options_.strategies : builtin_strategies()),
+      known_(strategies_of(options_)),
       info_(known_.find(given.strategy)),
       strategy_text_(given.strategy),
       module_(given.module),
@@ -57,15 +66,14 @@ Replica::Replica(Process& process, const Given& given)
       worker_(process, {flat_, given.optimizer, inner_, times_, given.strategy, options_}),
       sample_(flat_.tensors()),
       overlap_(flat_,
-               bucket_floats(
-                   "Options::bucket", options_.bucket, flat_.params().size(), info_,
-                   overlap_pays(*make_strategy(known_, given.strategy, process.size()), options_.compress)),
+               bucket_floats("Options::bucket", options_.bucket, flat_.params().size(), info_,
+                             overlap_pays(*strategy, options_.compress)),
                !options_.uneven && !process.virtual_time(),
                [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
       bytes_before_(bytes_sent()),
       start_(now()),
       checkpoints_({process, given.optimizer, flat_, worker_, strategy_, given.strategy, options_.compress}),
-      strategy_(make_strategy(known_, given.strategy, process.size(), options_.compress)) {
+      strategy_(std::move(strategy)) {
   if (options_.weights_may_change && info_.keeps_weights)
     refuse("Options::weights_may_change",
            "does not work with it, which keeps weights of its own; use another strategy");

@@ -49,6 +49,7 @@ class Replica {
   bool finished() const { return state_ == State::kFinished; }
 
  private:
+  Replica(Process& process, const Given& given, std::unique_ptr<Strategy> strategy);
   enum class State { kTraining, kExchanged, kFinished };
 
   void require_training(const std::string& call) const;

@@ -122,15 +122,22 @@ class NativeComm final : public Comm {
   std::unique_ptr<Comm> fork(const std::string& name) override { return messages_->fork(name); }
 
   std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) override {
+    return background().start(std::move(fn));
+  }
+  std::unique_ptr<Pending> start_fed(std::function<void(Collectives&)> fn,
+                                     std::shared_ptr<const bool> fed) override {
+    return background().start_fed(std::move(fn), std::move(fed));
+  }
+
+ private:
+  ExchangeQueue& background() {
     if (!background_) {
       TACIT_CHECK(lane_ == Tag::Lane::kTrain, "only the trainer's Comm and its forks have a background");
       behind_ = make_native_comm(lanes_, endpoint_, tasks_, Tag::Lane::kBackground, limits_);
       background_ = std::make_unique<ExchangeQueue>(tasks_, endpoint_, "exchange", *behind_);
     }
-    return background_->start(std::move(fn));
+    return *background_;
   }
-
- private:
   // Every rank's part of a vector, as MPI wants it.
   struct Cut {
     Cut(const Comm& comm, std::size_t count) {

@@ -11,6 +11,7 @@
 
 #include "tacit/core/kernels.h"
 #include "tacit/core/rng.h"
+#include "tacit/core/space.h"
 #include "tacit/core/views.h"
 #include "tacit/train/model.h"
 
@@ -141,8 +142,8 @@ inline SampleRows samples(const Batch& batch) { return {batch.images, batch.shap
 // is here; the derived class says where its layers lie.
 class SoftmaxModel : public Model {
  public:
-  FloatView params() final { return params_; }
-  FloatView gradient() final { return gradient_; }
+  FloatView params() final { return own_params_.view(); }
+  FloatView gradient() final { return own_gradient_.view(); }
 
   double compute_gradient(const Batch& batch, const Ready& ready) final {
     score(batch);
@@ -151,7 +152,8 @@ class SoftmaxModel : public Model {
       loss += softmax(scores_[i], batch.labels[i]);
       scores_[i][static_cast<std::size_t>(batch.labels[i])] -= 1.0F;  // d loss / d scores
     }
-    backward(samples(batch), ready);
+    backward(
+        samples(batch), std::isfinite(loss) ? ready : [](Slice) {});
     return loss / static_cast<double>(batch.size());
   }
 
@@ -164,14 +166,23 @@ class SoftmaxModel : public Model {
 
  protected:
   SoftmaxModel(std::size_t parameters, std::size_t classes)
-      : params_(parameters), gradient_(parameters), scores_(classes) {}
+      : own_params_(host_space().allocate(parameters)),
+        own_gradient_(host_space().allocate(parameters)),
+        params_(own_params_.view().host()),
+        gradient_(own_gradient_.view().host()),
+        scores_(classes) {}
 
   virtual void forward(SampleRows x) = 0;  // fills scores_, which have their size
   // Fills gradient_, from the last tensor down; scores_ hold d loss / d scores of forward(x).
   virtual void backward(SampleRows x, const Ready& ready) = 0;
 
-  std::vector<float> params_;  // zero at first
-  std::vector<float> gradient_;
+ private:
+  const Block own_params_;
+  const Block own_gradient_;
+
+ protected:
+  const std::span<float> params_;  // zero at first
+  const std::span<float> gradient_;
   SampleMatrix scores_;
 
  private:

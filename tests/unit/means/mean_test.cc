@@ -72,6 +72,24 @@ TEST(Mean, APartThatWasBegunTwiceIsABug) {
   });
 }
 
+// It would wait for ever, and in virtual time end the program.
+TEST(Mean, WhatIsStartedBetweenAPartAndTheRestIsABug) {
+  with_mean("", {}, [](Replica& r, Mean& mean) {
+    Floats want = given(r, 0);
+    r.comm().mean(want);
+    Floats x = given(r, 0);
+    mean.begin(r, {0, kValues}, x);
+    const auto other = r.make_mean({});
+    Floats y = given(r, 1);
+    EXPECT_THROW(other->begin(r, {0, 10}, y), Bug);
+    EXPECT_THROW(other->start(r, y), Bug);
+    EXPECT_THROW(r.comm().start([](Collectives&) {}), Bug);
+    mean.mean(r, x);
+    EXPECT_EQ(x, want);
+    r.comm().start([](Collectives&) {})->wait();
+  });
+}
+
 // Residuals, momentum, draws and the change of the rate included.
 TEST(Mean, CompressedIsTheSameInPiecesAndInTheBackground) {
   for (const char* form : {"topk:ratio=0.1,ef", "qsgd", "onebit:ef,momentum=0.5,via=scatter", "powersgd:ef",

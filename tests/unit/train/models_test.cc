@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "support/refusal.h"
 #include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
 #include "tacit/core/rng.h"
 #include "tacit/train/model.h"
 
@@ -61,6 +63,16 @@ TEST(Models, TellOfFinalPartsOnceAndFromTheLastDown) {
     EXPECT_EQ(end, 0U);
     EXPECT_GE(parts, model->tensors().size());
     EXPECT_EQ(told, copy_of(model->gradient())) << spec;
+  }
+}
+
+TEST(Models, TellOfNothingWhereTheLossIsNotFinite) {
+  for (const char* spec : {"logistic", "mlp:hidden=5"}) {
+    const auto model = make(spec);
+    kernels::fill(std::numeric_limits<float>::quiet_NaN(), model->params());
+    int parts = 0;
+    EXPECT_TRUE(std::isnan(model->compute_gradient(some_batch(12), [&](Slice) { ++parts; }))) << spec;
+    EXPECT_EQ(parts, 0) << spec;
   }
 }
 
