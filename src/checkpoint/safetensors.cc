@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "checkpoint/checksum.h"
 #include "core/files.h"
 #include "core/whole_file.h"
 #include "tacit/core/error.h"
@@ -47,31 +48,49 @@ std::string header_of(std::span<const SavedTensor> tensors, const Metadata& meta
   return text;
 }
 
-void write_floats(PlainFile& out, ConstFloatView x) {
-  std::vector<float> here(std::min(x.size(), kAtOnce));  // x may lie elsewhere
-  for (std::size_t at = 0; at < x.size(); at += kAtOnce) {
-    const ConstFloatView some = x.subspan(at, std::min(kAtOnce, x.size() - at));
-    copy(some, FloatView(here).first(some.size()));
-    out.write(std::as_bytes(std::span<const float>(here).first(some.size())));
+class SummedFile {
+ public:
+  explicit SummedFile(LongFile& out) : out_(out) {}
+  void write(ConstBytes data) {
+    crc_ = crc_of(data, crc_);
+    out_.write(data);
   }
-}
+  void write(ConstFloatView x) {
+    std::vector<float> here(std::min(x.size(), kAtOnce));  // x may lie elsewhere
+    for (std::size_t at = 0; at < x.size(); at += kAtOnce) {
+      const ConstFloatView some = x.subspan(at, std::min(kAtOnce, x.size() - at));
+      copy(some, FloatView(here).first(some.size()));
+      write(std::as_bytes(std::span<const float>(here).first(some.size())));
+    }
+  }
+  std::uint32_t crc() const { return crc_; }
+
+ private:
+  LongFile& out_;
+  std::uint32_t crc_ = 0;
+};
 
 }  // namespace
 
-void write_safetensors(const fs::path& file, std::span<const SavedTensor> tensors, const Metadata& metadata) {
+std::uint32_t write_safetensors(const fs::path& file, std::span<const SavedTensor> tensors,
+                                const Metadata& metadata) {
   for (const SavedTensor& t : tensors)
     TACIT_CHECK(t.shape.count() == (t.floats.empty() ? t.integers.size() : t.floats.size()),
                 "tensor '" + t.shape.name + "' is not of its shape");
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t size = header.size();
-  write_whole_file(file, [&](PlainFile& out) {
+  std::uint32_t crc = 0;
+  write_whole_file(file, [&](LongFile& long_file) {
+    SummedFile out(long_file);
     out.write(std::as_bytes(std::span(&size, 1)));
-    out.write(header);
+    out.write(std::as_bytes(std::span(header)));
     for (const SavedTensor& t : tensors) {
-      write_floats(out, t.floats);
+      out.write(t.floats);
       out.write(std::as_bytes(t.integers));
     }
+    crc = out.crc();
   });
+  return crc;
 }
 
 SafetensorsFile::SafetensorsFile(fs::path file) : file_(std::move(file)) {

@@ -24,9 +24,9 @@ struct SavedTensor {
   std::span<const std::int64_t> integers{};  // where there are no floats
 };
 
-// Whole or not at all; on the disk when it returns. Throws Error.
-void write_safetensors(const std::filesystem::path& file, std::span<const SavedTensor> tensors,
-                       const Metadata& metadata);
+// Whole or not at all; on the disk when it returns. Returns the file's CRC-32. Throws Error.
+std::uint32_t write_safetensors(const std::filesystem::path& file, std::span<const SavedTensor> tensors,
+                                const Metadata& metadata);
 
 // A file of tensors, whose header has been read and found right.
 //

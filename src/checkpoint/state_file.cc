@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/state_file.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
 
+#include "checkpoint/checksum.h"
 #include "core/files.h"
 #include "core/whole_file.h"
 #include "tacit/core/error.h"
@@ -30,12 +29,6 @@ struct Packed {
   std::uint32_t nothing = 0;
 };
 static_assert(sizeof(Packed) == 48);
-
-std::uint32_t crc_of(ConstBytes data, std::uint32_t before = 0) {
-  if (data.empty()) return before;  // zlib begins anew where there is no address
-  return static_cast<std::uint32_t>(
-      ::crc32_z(before, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
-}
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
   throw InvalidConfig(file.string() + " " + why + "; resume from another checkpoint");
@@ -74,7 +67,7 @@ void write_state(const fs::path& file, StateHeader header, std::span<const Const
     packed.bytes += each.size();
     packed.crc = crc_of(each, packed.crc);
   }
-  write_whole_file(file, [&](PlainFile& out) {
+  write_whole_file(file, [&](LongFile& out) {
     out.write(std::as_bytes(std::span(&packed, 1)));
     for (const ConstBytes each : state) out.write(each);
   });

@@ -2,12 +2,10 @@
 #include "checkpoint/store.h"
 
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -125,19 +123,6 @@ std::vector<std::int64_t> CheckpointStore::steps() const {
       all.push_back(*step);
   std::sort(all.rbegin(), all.rend());
   return all;
-}
-
-std::uint32_t file_crc(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::vector<char> some(1 << 20);
-  unsigned long crc = 0;
-  while (in) {
-    in.read(some.data(), static_cast<std::streamsize>(some.size()));
-    crc = ::crc32_z(crc, reinterpret_cast<const unsigned char*>(some.data()),
-                    static_cast<std::size_t>(in.gcount()));
-  }
-  if (!in.eof()) throw Error("cannot read " + file.string() + " again");
-  return static_cast<std::uint32_t>(crc);
 }
 
 void check_file(const fs::path& checkpoint, const Manifest& manifest, const std::string& name) {

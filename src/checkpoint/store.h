@@ -43,9 +43,6 @@ class CheckpointStore {
   std::filesystem::path folder_;
 };
 
-// CRC-32 of a whole file. Throws Error.
-std::uint32_t file_crc(const std::filesystem::path& file);
-
 // Checks a file of a checkpoint against the manifest. Throws InvalidConfig that names it.
 void check_file(const std::filesystem::path& checkpoint, const Manifest& manifest, const std::string& name);
 

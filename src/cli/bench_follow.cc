@@ -5,11 +5,11 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "cli/bench.h"
 #include "cli/turn.h"
 #include "tacit/core/error.h"
+#include "tacit/core/space.h"
 #include "tacit/world/world.h"
 
 namespace tacit::cli {
@@ -48,9 +48,9 @@ class Follower {
 
  private:
   double take(const Order& order) {
-    std::vector<float> x(order.bytes / sizeof(float) + 1, 0.0F);
-    const FloatView floats = FloatView(x).first(order.bytes / sizeof(float));
-    const Bytes bytes = std::as_writable_bytes(std::span(x)).first(order.bytes);
+    const Block x = host_space().allocate(order.bytes / sizeof(float) + 1);  // as the vectors of a training
+    const FloatView floats = x.view().first(order.bytes / sizeof(float));
+    const Bytes bytes = bytes_of(x.view()).first(order.bytes);
     comm_.barrier();
     switch (order.kind) {
       case Kind::kAllReduce:

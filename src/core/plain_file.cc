@@ -21,12 +21,23 @@ int flags_of(PlainFile::How how) {
   return how == PlainFile::How::kNew ? always | O_EXCL : always;
 }
 
+// Nothing happens where the file system cannot.
+void set_direct(int fd, bool direct) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  ::fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
+}
+
 // How many of the bytes were written; errno says why it is not all of them.
 std::size_t put(int fd, std::string_view text) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t count = ::write(fd, text.data() + written, text.size() - written);
     if (count < 0 && errno == EINTR) continue;
+    // No whole blocks, or other ones than this file system has.
+    if (count < 0 && errno == EINVAL && (::fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
+      set_direct(fd, false);
+      continue;
+    }
     if (count <= 0) break;
     written += static_cast<std::size_t>(count);
   }
@@ -67,6 +78,8 @@ void PlainFile::write(std::string_view text) {
   if (written > 0 && ::ftruncate(fd_, before) != 0) fail("cannot mend ", errno);
   fail("cannot write on to ", error);
 }
+
+void PlainFile::bypass_cache(bool bypass) { set_direct(fd_, bypass); }
 
 void PlainFile::sync() {
   if (::fsync(fd_) != 0) fail("cannot get to the disk what was written to ", errno);

@@ -31,6 +31,9 @@ class PlainFile {
   // All of the text or, with an Error, nothing of it.
   void write(std::string_view text);
   void write(ConstBytes data) { write({reinterpret_cast<const char*>(data.data()), data.size()}); }
+  // From now on what is written goes past the system's page cache, or through it again: where the file system can do that,
+  // and for whole blocks of 4 KiB that lie at multiples of it, here and in the file. All else goes through it.
+  void bypass_cache(bool bypass);
   // Returns when everything is on the disk.
   void sync();
   bool empty() const { return size() == 0; }

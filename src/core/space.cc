@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tacit/core/space.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -20,6 +23,9 @@ std::uint64_t register_space(Space& space) {
   throw Bug("there are " + std::to_string(numbered.size()) + " spaces, and views can name no more");
 }
 
+constexpr std::size_t kLine = 64;  // of the cache, and the widest vector that kernels load
+constexpr std::size_t kLargePage = std::size_t{2} << 20U;
+
 class HostSpace final : public Space {
  public:
   HostSpace() : Space(0) {}
@@ -27,7 +33,7 @@ class HostSpace final : public Space {
   Block allocate(std::size_t floats) override {
     if (floats == 0) return {};
     if (floats > FloatView::kMostFloats) throw std::bad_array_new_length();
-    auto* const at = static_cast<float*>(::operator new(floats * sizeof(float), kLine));
+    auto* const at = reinterpret_cast<float*>(host_memory(floats * sizeof(float)).release());
     std::uninitialized_fill_n(at, floats, 0.0F);
     return block(std::span(at, floats));
   }
@@ -37,8 +43,7 @@ class HostSpace final : public Space {
   Bytes wire(FloatView x) override { return std::as_writable_bytes(x.host()); }
 
  private:
-  static constexpr std::align_val_t kLine{64};  // of the cache, and the widest vector that kernels load
-  void release(FloatView x) noexcept override { ::operator delete(address(x), kLine); }
+  void release(FloatView x) noexcept override { FreeHostMemory()(reinterpret_cast<std::byte*>(address(x))); }
 };
 
 }  // namespace
@@ -46,6 +51,15 @@ class HostSpace final : public Space {
 Space& host_space() {
   static HostSpace space;
   return space;
+}
+
+HostMemory host_memory(std::size_t bytes) {
+  const std::size_t alignment = bytes < kLargePage ? kLine : kLargePage;
+  void* at = nullptr;
+  if (::posix_memalign(&at, alignment, std::max(bytes, kLine)) != 0) throw std::bad_alloc();
+  // Where it is refused, small pages do.
+  if (alignment == kLargePage) ::madvise(at, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+  return HostMemory(static_cast<std::byte*>(at));
 }
 
 Space& space_numbered(std::uint64_t number) {

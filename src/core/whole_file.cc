@@ -6,7 +6,6 @@
 
 #include <system_error>
 
-#include "core/plain_file.h"
 #include "tacit/core/error.h"
 
 namespace tacit {
@@ -20,11 +19,9 @@ void sync_folder(const fs::path& folder) {
   ::close(fd);
 }
 
-void write_whole_file(const fs::path& file, const std::string& text) {
-  write_whole_file(file, [&](PlainFile& out) { out.write(text); });
-}
+namespace {
 
-void write_whole_file(const fs::path& file, const std::function<void(PlainFile&)>& write) {
+void replace(const fs::path& file, const std::function<void(PlainFile&)>& write) {
   const fs::path draft = file.string() + ".part";
   std::error_code ignored;
   fs::remove(draft, ignored);  // of a process that died; or a link, which goes and not what it leads to
@@ -42,6 +39,20 @@ void write_whole_file(const fs::path& file, const std::function<void(PlainFile&)
   fs::remove(draft, ignored);
   throw Error("cannot write " + file.string() + " (" + error.message() +
               "); is a folder of that name in the way?");
+}
+
+}  // namespace
+
+void write_whole_file(const fs::path& file, const std::string& text) {
+  replace(file, [&](PlainFile& out) { out.write(text); });
+}
+
+void write_whole_file(const fs::path& file, const std::function<void(LongFile&)>& write) {
+  replace(file, [&](PlainFile& out) {
+    LongFile pieces(out);
+    write(pieces);
+    pieces.finish();
+  });
 }
 
 }  // namespace tacit

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/plain_file.h"
+#include "core/long_file.h"
 
 namespace tacit {
 
@@ -16,7 +16,7 @@ void sync_folder(const std::filesystem::path& folder);
 // Writes the whole file or nothing: as a draft beside it, FILE.part, which takes its place. When this returns both the
 // text and the name are on the disk. Throws Error.
 void write_whole_file(const std::filesystem::path& file, const std::string& text);
-// The same in pieces.
-void write_whole_file(const std::filesystem::path& file, const std::function<void(PlainFile&)>& write);
+// The same in pieces, of what may be long.
+void write_whole_file(const std::filesystem::path& file, const std::function<void(LongFile&)>& write);
 
 }  // namespace tacit

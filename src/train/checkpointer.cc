@@ -82,10 +82,7 @@ void Checkpointer::write_draft(Draft& draft) const {
     const fs::path folder = store_.draft(given_.job, draft.step);
     const StateHeader header{.job = given_.job, .step = draft.step, .rank = me_.rank(), .ranks = me_.size()};
     write_state(folder / state_file_name(me_.rank()), header, draft.state.pieces());
-    if (draft.model) {
-      draft.model->write(folder / kModelFile);
-      draft.model_crc = file_crc(folder / kModelFile);
-    }
+    if (draft.model) draft.model_crc = draft.model->write(folder / kModelFile);
   } catch (const std::exception& error) {
     draft.error = error.what();
   }

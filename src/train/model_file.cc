@@ -30,17 +30,17 @@ ModelCopy::ModelCopy(Model& model, Metadata about)
 ModelCopy::ModelCopy(std::vector<TensorShape> shapes, const std::vector<FloatView>& values, Metadata about)
     : shapes_(std::move(shapes)), about_(std::move(about)) {
   for (const FloatView each : values) {
-    values_.push_back({std::make_unique_for_overwrite<float[]>(each.size()), each.size()});
-    copy(each, FloatView(std::span(values_.back().at.get(), each.size())));
+    values_.push_back({host_memory(each.size_bytes()), each.size()});
+    copy(each, FloatView(values_.back().floats()));
   }
   TACIT_CHECK(values_.size() == shapes_.size(), "a model names all of its tensors, or none");
 }
 
-void ModelCopy::write(const std::filesystem::path& file) const {
+std::uint32_t ModelCopy::write(const std::filesystem::path& file) const {
   std::vector<SavedTensor> tensors;
   for (std::size_t i = 0; i < shapes_.size(); ++i)
-    tensors.push_back({shapes_[i], std::span<const float>(values_[i].at.get(), values_[i].size)});
-  write_safetensors(file, tensors, about_);
+    tensors.push_back({shapes_[i], ConstFloatView(values_[i].floats())});
+  return write_safetensors(file, tensors, about_);
 }
 
 Metadata describe_model(const std::string& spec, const ModelContext& context) {

@@ -2,12 +2,14 @@
 // A model's weights and buffers as a file of tensors with names, which `--init` and `tacit evaluate` read, and Python.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "tacit/core/space.h"
 #include "tacit/train/model.h"
 
 namespace tacit {
@@ -20,14 +22,15 @@ class ModelCopy {
   ModelCopy(Model& model, Metadata about);
   // Of any tensors.
   ModelCopy(std::vector<TensorShape> shapes, const std::vector<FloatView>& values, Metadata about);
-  // Whole or not at all. Throws Error.
-  void write(const std::filesystem::path& file) const;
+  // Whole or not at all. Returns the file's CRC-32. Throws Error.
+  std::uint32_t write(const std::filesystem::path& file) const;
 
  private:
   std::vector<TensorShape> shapes_;
   struct Values {
-    std::unique_ptr<float[]> at;
+    HostMemory at;
     std::size_t size = 0;
+    std::span<float> floats() const { return {reinterpret_cast<float*>(at.get()), size}; }
   };
   std::vector<Values> values_;
   Metadata about_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/checksum.h"
 #include "checkpoint/state_file.h"
 #include "checkpoint/store.h"
 #include "tacit/core/error.h"

@@ -13,8 +13,8 @@ namespace tacit::test {
 
 class TempDir {
  public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tacit-XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& inside = std::filesystem::temp_directory_path()) {
+    std::string pattern = (inside / "tacit-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
     path_ = pattern;
   }

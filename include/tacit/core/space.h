@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +84,18 @@ class Space : protected FloatAccess {
 inline FloatView FloatAccess::view(const Space& space, std::span<float> at) { return {at, space.number_}; }
 
 Space& host_space();
+
+struct FreeHostMemory {
+  void operator()(std::byte* at) const noexcept { std::free(at); }
+};
+using HostMemory = std::unique_ptr<std::byte[], FreeHostMemory>;
+// What the host's vectors and copies of them are made of: so many bytes from the begin of a cache line on, their content
+// unspecified. Throws std::bad_alloc.
+//
+// Long ones lie in pages of 2 MiB where the system has such for who asks (/sys/kernel/mm/transparent_hugepage/enabled):
+// memory is handed out a page at a time when it is first written to, and ranks of one machine read each other's a page
+// at a time.
+HostMemory host_memory(std::size_t bytes);
 
 // Of vectors without content: addresses and lengths that cost no memory. Its kernels do nothing, sums are 0, and the
 // simulator carries it without looking. Whoever reads or writes an element crashes at once.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "tacit/core/error.h"
+#include "tacit/core/space.h"
 #include "tacit/core/views.h"
 
 namespace tacit {
@@ -55,7 +55,7 @@ class StateWriter {
 
  private:
   struct Piece {
-    std::unique_ptr<std::byte[]> data;
+    HostMemory data;
     std::size_t size = 0;
     std::size_t used = 0;
   };
@@ -85,7 +85,7 @@ class StateWriter {
   }
   // Full.
   Bytes add_piece(std::size_t size) {
-    pieces_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size, size});
+    pieces_.push_back({host_memory(size), size, size});
     return {pieces_.back().data.get(), size};
   }
   std::vector<Piece> pieces_;

@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "tacit/core/error.h"
+#include "tacit/core/space.h"
 
 namespace tacit::torch {
 namespace {
@@ -70,8 +71,8 @@ FlatModule::FlatModule(::torch::nn::Module& module) : module_(module) {
   }
   if (total == 0)
     throw InvalidConfig("the module has no parameter to train; register one with register_parameter");
-  flat_params_ = ::torch::empty({static_cast<std::int64_t>(total)}, ::torch::kFloat32);
-  flat_gradient_ = ::torch::zeros({static_cast<std::int64_t>(total)}, ::torch::kFloat32);
+  flat_params_ = zeros(total);
+  flat_gradient_ = zeros(total);
   const ::torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < trained_.size(); ++i) {
     Tensor& t = trained_[i].tensor;
@@ -88,6 +89,16 @@ FlatModule::FlatModule(::torch::nn::Module& module) : module_(module) {
     buffers_.push_back({entry.key(), entry.value()});
     float_buffer_.push_back(entry.value().is_floating_point());
   }
+}
+
+Tensor FlatModule::zeros(std::size_t floats) {
+  HostMemory memory = host_memory(floats * sizeof(float));
+  std::byte* const at = memory.get();
+  Tensor flat = ::torch::from_blob(
+      at, {static_cast<std::int64_t>(floats)},
+      [](void* own) { FreeHostMemory()(static_cast<std::byte*>(own)); }, ::torch::kFloat32);
+  memory.release();
+  return flat.zero_();
 }
 
 // Tensors over the flat memory, not views of the flat tensor: Optimizer::zero_grad refuses gradients that are views. Each

@@ -42,6 +42,8 @@ class FlatModule {
   const ::torch::Tensor& parameter(std::size_t tensor) const { return trained_[tensor].tensor; }
   // Its gradient, wherever that is now, as contiguous floats.
   ::torch::Tensor gradient_of(std::size_t tensor) const;
+  // A flat tensor, in memory as the host's vectors have it.
+  static ::torch::Tensor zeros(std::size_t floats);
   // Floats of this shape inside a flat tensor, whose memory they share and keep alive.
   static ::torch::Tensor piece(const ::torch::Tensor& flat, Slice where, at::IntArrayRef sizes);
   // Float buffers such as batch-norm statistics, where they are now; integer buffers are not among them. One that no

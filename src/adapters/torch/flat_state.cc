@@ -65,7 +65,6 @@ Key state_key(const Tensor& parameter) {
 std::vector<NamedView> FlatState::state() {
   const ::torch::NoGradGuard no_grad;
   const std::vector<Moment> moments = moments_of(optimizer_, inner_.has_momentum());
-  const auto length = static_cast<std::int64_t>(flat_.params().size());
   std::vector<NamedView> views;
   if (vectors_.size() != moments.size()) vectors_.assign(moments.size(), Tensor());
   auto& states = optimizer_.state();
@@ -77,7 +76,7 @@ std::vector<NamedView> FlatState::state() {
       if (found == states.end()) continue;  // not stepped yet, or not one of this optimiser's
       const Tensor now = moments[m].get(*found->second);
       if (!now.defined()) continue;
-      if (!flat.defined()) flat = ::torch::zeros({length}, ::torch::kFloat32);
+      if (!flat.defined()) flat = FlatModule::zeros(flat_.params().size());
       const Slice where = flat_.tensors()[i];
       if (now.data_ptr() == flat.data_ptr<float>() + where.offset) continue;
       Tensor there = FlatModule::piece(flat, where, now.sizes());

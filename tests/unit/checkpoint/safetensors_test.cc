@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/checksum.h"
 #include "support/refusal.h"
 #include "support/temp_dir.h"
 #include "support/whole_files.h"
@@ -17,13 +18,13 @@ namespace fs = std::filesystem;
 
 class Safetensors : public ::testing::Test {
  protected:
-  void write() {
-    write_safetensors(file_,
-                      std::vector<SavedTensor>{{{"weight", {2, 3}}, weight_},
-                                               {{"steps", {}}, {}, steps_},
-                                               {{"bias", {2}}, bias_},
-                                               {{"nothing", {0, 4}}, {}}},
-                      {{"made", "here"}});
+  std::uint32_t write() {
+    return write_safetensors(file_,
+                             std::vector<SavedTensor>{{{"weight", {2, 3}}, weight_},
+                                                      {{"steps", {}}, {}, steps_},
+                                                      {{"bias", {2}}, bias_},
+                                                      {{"nothing", {0, 4}}, {}}},
+                             {{"made", "here"}});
   }
 
   TempDir folder_;
@@ -52,6 +53,11 @@ TEST_F(Safetensors, AFileIsALengthAHeaderAndTheValuesOneBehindTheOther) {
   std::vector<float> weight(6);
   std::memcpy(weight.data(), all.data() + 8 + size, 24);
   EXPECT_EQ(weight, weight_);
+}
+
+TEST_F(Safetensors, TheChecksumOfWhatWasWrittenIsThatOfTheFile) {
+  const std::uint32_t crc = write();
+  EXPECT_EQ(crc, file_crc(file_));
 }
 
 TEST_F(Safetensors, WhatWasWrittenIsRead) {

@@ -94,10 +94,11 @@ TEST(HostSpace, GivesZerosThatEndWithTheirBlock) {
   EXPECT_TRUE(host_space().allocate(0).view().empty());
 }
 
-TEST(HostSpace, BeginsVectorsAtACacheLine) {
-  for (const std::size_t n : {1, 3, 100, 100'000}) {
+TEST(HostSpace, BeginsVectorsAtACacheLineAndLongOnesAtALargePage) {
+  for (const std::size_t n : {1, 3, 100, 100'000, 524'287, 524'288, 3'000'000}) {
     const Block block = host_space().allocate(n);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.view().host().data()) % 64, 0U) << n;
+    const auto at = reinterpret_cast<std::uintptr_t>(block.view().host().data());
+    EXPECT_EQ(at % (n < 524'288 ? 64U : std::uintptr_t{2} << 20U), 0U) << n;
   }
   EXPECT_THROW(host_space().allocate(std::size_t{1} << 62U), std::bad_alloc);
 }
