@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <cmath>
+#include <limits>
+
 #include "adapters/torch/flat_module.h"
 #include "adapters/torch/models.h"
 #include "adapters/torch/nets.h"
@@ -9,6 +12,7 @@
 #include "core/mutex.h"
 #include "support/refusal.h"
 #include "tacit/core/error.h"
+#include "tacit/core/kernels.h"
 #include "tacit/torch/replicated.h"
 #include "train/optimizer.h"
 
@@ -346,6 +350,15 @@ TEST(TorchModels, StartEqualOnEveryRankAndTrain) {
   const Score score = model->evaluate(whole);
   EXPECT_EQ(score.samples, 64);
   EXPECT_NEAR(score.loss / 64, model->compute_gradient(whole), 1e-4);
+
+  int parts = 0;
+  const Model::Ready count = [&](Slice) { ++parts; };
+  model->compute_gradient(whole, count);
+  EXPECT_GT(parts, 1);
+  parts = 0;
+  kernels::fill(std::numeric_limits<float>::quiet_NaN(), model->params());
+  EXPECT_TRUE(std::isnan(model->compute_gradient(whole, count)));
+  EXPECT_EQ(parts, 0);
 }
 
 TEST(TorchModels, RefuseAnUnknownNormAndTooSmallImages) {
