@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "cli/turn.h"
+#include "tacit/core/space.h"
 
 namespace {
 
@@ -75,7 +77,7 @@ Context meet(int rank, const Plan& plan) {
   return context;
 }
 
-double measure_one(const Context& context, Algorithm algorithm, std::vector<float>& x) {
+double measure_one(const Context& context, Algorithm algorithm, std::span<float> x) {
   gloo::AllreduceOptions sum(context);
   sum.setAlgorithm(algorithm);
   sum.setOutput(x.data(), x.size());
@@ -91,7 +93,9 @@ double measure_one(const Context& context, Algorithm algorithm, std::vector<floa
 }
 
 double take_turn(const Context& context, const Plan& plan, std::size_t bytes) {
-  std::vector<float> x(bytes / sizeof(float), 0.0F);
+  // The same memory as Tacit's vectors have.
+  const tacit::Block own = tacit::host_space().allocate(bytes / sizeof(float));
+  const std::span<float> x = own.view().host();
   double best = std::numeric_limits<double>::infinity();
   for (const Algorithm algorithm : plan.algorithms) best = std::min(best, measure_one(context, algorithm, x));
   return best;
