@@ -316,7 +316,7 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
   const auto save = [&](Model& model) {
     try {
       ModelCopy(model, about).write(settings.out / kModelFile);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       unsaved = std::make_exception_ptr(Error(
           std::string(error.what()) + "; the run is done and accounted for, and its model is not saved"));
     }

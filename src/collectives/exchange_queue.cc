@@ -94,9 +94,12 @@ ExchangeQueue::~ExchangeQueue() {
 }
 
 std::unique_ptr<Pending> ExchangeQueue::start(std::function<void(Collectives&)> fn) {
-  TACIT_CHECK(!fed_ || *fed_,
-              "an exchange was started between begin() and mean() of a Mean: it would wait for that mean, "
-              "and whoever waits for it never comes to call mean()");
+  if (fed_ && !*fed_)
+    throw InvalidConfig(
+        "part of a gradient has left already and waits for the step that sends the rest, and another "
+        "exchange "
+        "was to begin in between, which would wait for it: let a module take its step before a backward pass "
+        "reaches another, or exchange gradients whole (bucket \"whole\")");
   auto job = std::make_shared<Job>(tasks_, std::move(fn));
   outstanding_.fetch_add(1);
   queue_.put(job);

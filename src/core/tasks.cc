@@ -6,8 +6,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "tacit/core/error.h"
 
 namespace tacit {
 namespace {
@@ -53,7 +56,12 @@ class ThreadTask final : public Task {
 }  // namespace
 
 std::unique_ptr<Task> ThreadTasks::spawn(const std::string& name, std::function<void()> body) {
-  return std::make_unique<ThreadTask>(name, std::move(body));
+  try {
+    return std::make_unique<ThreadTask>(name, std::move(body));
+  } catch (const std::system_error& error) {
+    throw InvalidConfig("the thread " + name + " could not be started (" + error.what() +
+                        "); allow the process more threads and memory");
+  }
 }
 
 std::unique_ptr<Monitor> ThreadTasks::make_monitor() { return std::make_unique<ThreadMonitor>(); }

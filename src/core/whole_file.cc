@@ -31,7 +31,7 @@ void replace(const fs::path& file, const std::function<void(PlainFile&)>& write)
     write(out);
     out.sync();
     fs::rename(draft, file, error);
-  } catch (const Error&) {
+  } catch (...) {
     fs::remove(draft, ignored);
     throw;
   }

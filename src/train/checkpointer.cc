@@ -123,6 +123,8 @@ void Checkpointer::ask() {
       names_ = all.front().rank == me_.rank();
     said_ = name_draft();
     phase_ = Phase::kNaming;
+    next_ask_ =
+        looks_ + 1;  // it has its name by then: nobody shall wait for it to be over, least of all who returns
     return;
   }
   newest_ = draft_->step;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A world whose ranks are threads of this process.
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,7 +29,7 @@ class ThreadWorld final : public World::Impl {
 
  private:
   void run_rank(int rank, const std::function<void(Process&)>& body);
-  void refuse_rest(int first, const std::system_error& error, std::vector<std::exception_ptr>& errors);
+  void refuse_rest(int first, const InvalidConfig& error, std::vector<std::exception_ptr>& errors);
 
   const int ranks_;
   const MakeComm make_comm_;
@@ -60,7 +59,7 @@ void ThreadWorld::run(const std::function<void(Process&)>& body) {
   try {
     for (int rank = 0; rank < ranks_; ++rank)
       threads.push_back(tasks.spawn("tacit-" + std::to_string(rank), [&, rank] { run_rank(rank, body); }));
-  } catch (const std::system_error& error) {
+  } catch (const InvalidConfig& error) {
     refuse_rest(static_cast<int>(threads.size()), error, errors);
   }
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -77,13 +76,13 @@ void ThreadWorld::run(const std::function<void(Process&)>& body) {
 }
 
 // The system gives no more threads: those that run must not wait for those that never will.
-void ThreadWorld::refuse_rest(int first, const std::system_error& error,
+void ThreadWorld::refuse_rest(int first, const InvalidConfig& error,
                               std::vector<std::exception_ptr>& errors) {
   for (int rank = first; rank < ranks_; ++rank)
     fabric_.leave(rank, InprocFabric::Leave::kFailed, "its thread could not be started");
-  errors[static_cast<std::size_t>(first)] = std::make_exception_ptr(InvalidConfig(
-      "only " + std::to_string(first) + " of " + std::to_string(ranks_) + " workers could be started (" +
-      error.what() + "); ask for fewer workers or allow the process more threads and memory"));
+  errors[static_cast<std::size_t>(first)] = std::make_exception_ptr(
+      InvalidConfig("only " + std::to_string(first) + " of " + std::to_string(ranks_) +
+                    " workers could be started: " + error.what() + ", or ask for fewer workers"));
 }
 
 }  // namespace

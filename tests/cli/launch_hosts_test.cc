@@ -120,7 +120,7 @@ TEST_F(LaunchHosts, ALostHostIsNamedAndItsRanksEndToo) {
   ranks_do("echo $$ >pid$TACIT_RANK; exec sleep 1000");
   Running job(folder(), args({"--grace", "0", "--", "./rank"}));
   const auto pids = pids_in({"pid0", "pid1", "pid2", "pid3"});
-  kill(pid_in("ssh_beta"), SIGKILL);
+  kill_in("ssh_beta");
   EXPECT_EQ(job.wait(), 3) << err();
   EXPECT_NE(err().find("rank 2 was lost: the connection to host beta ended"), std::string::npos) << err();
   for (const pid_t pid : pids) EXPECT_TRUE(eventually([&] { return !lives(pid); })) << pid;
@@ -137,7 +137,7 @@ class LosingHosts : public LaunchHosts {
 TEST_F(LosingHosts, StrategiesThatCanGoOnDoSoWithoutAHost) {
   write("hosts", "127.0.0.1 slots=2\n127.0.0.2 slots=2\n");
   for (const char* strategy : {"gossip", "wagma"}) {
-    train_and(std::string("--strategy ") + strategy, "0", [&] { kill(pid_in("ssh_127.0.0.2"), SIGKILL); });
+    train_and(std::string("--strategy ") + strategy, "0", [&] { kill_in("ssh_127.0.0.2"); });
     EXPECT_NE(out().find("[0] status          finished"), std::string::npos) << out();
     EXPECT_NE(out().find("2 of 4 workers finished"), std::string::npos) << out();
     for (const char* rank : {"2", "3"})

@@ -54,7 +54,7 @@ TEST_F(LostPeers, ARankThatIsKilledIsNamedByAllOthers) {
 
 TEST_F(LostPeers, ARankThatIsStoppedIsNamedByAllOthers) {
   train("--lost-after 2");
-  Running launch(folder(), job("1"));  // a stopped process does not end by itself
+  Running launch(folder(), job("10"));  // a stopped process does not end by itself
   kill(victim(), SIGSTOP);
   EXPECT_EQ(launch.wait(), 3);
   expect_all_name_rank_two();
@@ -100,7 +100,7 @@ TEST_F(LostPeers, AKilledRankZeroIsNamedToo) {
   train("");
   Running launch(folder(), job("50"));
   victim();
-  kill(pid_in("pid.0"), SIGKILL);
+  kill_in("pid.0");
   EXPECT_EQ(launch.wait(), 3);
   for (const char* rank : {"1", "2", "3"})
     EXPECT_NE(err().find(std::string("[") + rank + "] tacit: rank " + rank + " lost rank 0: "),
@@ -121,7 +121,7 @@ class Survivors : public LostPeers, public ::testing::WithParamInterface<const c
   // Kills a rank and expects the others to finish.
   void expect_end_without(int rank, const std::string& reporter) {
     const std::string name = std::to_string(rank);
-    train_and({"--out run"}, [&] { kill(pid_in("pid." + name), SIGKILL); });
+    train_and({"--out run"}, [&] { kill_in("pid." + name); });
     EXPECT_NE(out().find("[" + reporter + "] status          finished"), std::string::npos) << out() << err();
     EXPECT_NE(out().find("rank " + name + " was lost at step "), std::string::npos) << out();
     EXPECT_NE(out().find("3 of 4 workers finished"), std::string::npos) << out();
@@ -139,7 +139,7 @@ TEST_P(Survivors, FinishWithoutARankThatIsKilled) {
 TEST_P(Survivors, FinishWithoutRankZeroAndTheNextOneReports) { expect_end_without(0, "1"); }
 
 TEST_P(Survivors, LeaveAnAccountWithoutRankZero) {
-  train_and({"--out run --target 0.01"}, [&] { kill(pid_in("pid.0"), SIGKILL); });
+  train_and({"--out run --target 0.01"}, [&] { kill_in("pid.0"); });
   const auto summary = nlohmann::json::parse(slurp(path("run/summary.json")));
   EXPECT_EQ(summary.at("status"), "finished");
   EXPECT_EQ(summary.at("lost").size(), 1U);
@@ -290,7 +290,7 @@ TEST_F(LostPeers, WhatARankStartedHasNothingOfItsAndDoesNotHideItsDeath) {
   ranks_do("echo $$ >pid.$TACIT_RANK; exec '" TACIT_RANK_WITH_CHILD "'");
   Running launch(folder(), {"-n", "2", "--grace", "50", "--", "./rank"});
   const std::vector<pid_t> left = pids_in({"left.0", "left.1"});
-  kill(pid_in("pid.1"), SIGKILL);
+  kill_in("pid.1");
   EXPECT_EQ(launch.wait(), 3) << err();
   EXPECT_NE(err().find("rank 0 lost rank 1: "), std::string::npos) << err();
   EXPECT_EQ(err().find("nothing was heard of it"), std::string::npos)

@@ -2,6 +2,10 @@
 // Ranks of a real run that are killed, started again by tacit launch, and take part again.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "support/launch.h"
@@ -17,9 +21,11 @@ class Returns : public Launch, public ::testing::WithParamInterface<const char*>
     for (std::size_t at = said.find(words); at != std::string::npos; at = said.find(words, at + 1)) ++times;
     return times;
   }
-  // Kills these ranks, each once the one before is back, and waits for the end. Where that came too early, the same again
-  // with more epochs.
-  void train_and_kill(const std::vector<int>& ranks, const std::string& options) {
+  // Kills these ranks, each once the one before is back, and waits for the end. Where that came too early, also for what
+  // `enough` asks for, the same again with more epochs.
+  void train_and_kill(
+      const std::vector<int>& ranks, const std::string& options,
+      const std::function<bool()>& enough = [] { return true; }) {
     for (int epochs = 2;; epochs *= 4) {
       ASSERT_LT(epochs, 1'000'000) << err();
       for (int rank = 0; rank < 4; ++rank) fs::remove(path("pid." + std::to_string(rank)));
@@ -29,10 +35,19 @@ class Returns : public Launch, public ::testing::WithParamInterface<const char*>
       Running job(folder(), {"-n", "4", "--restart", "10", "--", "./rank"});
       if (kill_all(ranks)) {
         EXPECT_EQ(job.wait(), 0) << err();
-        return;
+        if (HasFailure() || enough()) return;
       }
       job.wait();
     }
+  }
+  // Of the last rank that came back, as another noticed it.
+  std::int64_t step_of_return() {
+    std::int64_t step = 0;
+    std::ifstream log(path("run/run.jsonl"));
+    for (std::string line; std::getline(log, line);)
+      if (const auto event = nlohmann::json::parse(line); event.at("event") == "rank_back")
+        step = event.at("step");
+    return step;
   }
 
  private:
@@ -40,7 +55,7 @@ class Returns : public Launch, public ::testing::WithParamInterface<const char*>
     pids_in({"pid.0", "pid.1", "pid.2", "pid.3"});
     EXPECT_TRUE(err_says("[0] epoch 1.00")) << err();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      kill(pid_in("pid." + std::to_string(ranks[i])), SIGKILL);
+      kill_in("pid." + std::to_string(ranks[i]));
       EXPECT_TRUE(eventually([&] {
         return count(" is back\n") > i || out().find("status  ") != std::string::npos;
       })) << err();
@@ -81,13 +96,18 @@ INSTANTIATE_TEST_SUITE_P(Strategies, ReturnsOfAll, ::testing::Values("gossip", "
 using ReturnsWithCheckpoints = Returns;
 
 TEST_P(ReturnsWithCheckpoints, ARankThatIsBackTakesPartInTheNextOnes) {
-  train_and_kill({0}, "--checkpoint saved --checkpoint-every 50 --keep 64");
+  fs::path newest;
+  const auto one_came_later = [&] {
+    newest.clear();
+    for (const auto& each : fs::directory_iterator(path("saved")))
+      if (newest.empty() || each.path().filename() > newest.filename()) newest = each.path();
+    const std::string name = newest.filename();  // step-000000000050
+    return !newest.empty() && std::stoll(name.substr(name.find('-') + 1)) > step_of_return();
+  };
+  train_and_kill({0}, "--checkpoint saved --checkpoint-every 50 --keep 64", one_came_later);
   EXPECT_NE(out().find("4 of 4 workers finished"), std::string::npos) << out() << err();
   EXPECT_EQ(err().find("no checkpoint after step"), std::string::npos) << err();
   // The last one was made by all.
-  fs::path newest;
-  for (const auto& each : fs::directory_iterator(path("saved")))
-    if (newest.empty() || each.path().filename() > newest.filename()) newest = each.path();
   for (int rank = 0; rank < 4; ++rank)
     EXPECT_TRUE(fs::exists(newest / ("rank-" + std::to_string(rank) + ".state"))) << newest;
 }
@@ -101,7 +121,7 @@ TEST_F(Launch, AStrategyThatNeedsAllItsRanksIsNotStartedAgainInPart) {
   Running job(folder(), {"-n", "2", "--restart", "3", "--grace", "50", "--", "./rank"});
   pids_in({"pid.0", "pid.1"});
   ASSERT_TRUE(err_says("[0] epoch 1.00")) << err();
-  kill(pid_in("pid.1"), SIGKILL);
+  kill_in("pid.1");
   EXPECT_EQ(job.wait(), 3) << err();
   EXPECT_EQ(err().find("started again"), std::string::npos) << err();
 }

@@ -8,9 +8,9 @@
 
 namespace tacit::test {
 
-// False where it does not come true in a minute, so that a test ends.
+// False where it does not come true in minutes, so that a test ends.
 inline bool eventually(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(4);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > give_up) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

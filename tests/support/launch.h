@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,18 +115,16 @@ class Launch : public Cli {
   // What ./rank does.
   void ranks_do(const std::string& script) { write("rank", "#!/bin/sh\n" + script + "\n"); }
 
-  // The process id that a script wrote with `echo $$ >NAME`.
+  // The process id that a script wrote with `echo $$ >NAME`. Throws where there is none: a signal to process 0 would be
+  // one to this test and all beside it.
   pid_t pid_in(const std::string& name) {
     pid_t pid = 0;
-    EXPECT_TRUE(eventually([&] { return slurp(path(name)).ends_with('\n'); })) << name << "\n" << err();
+    eventually([&] { return slurp(path(name)).ends_with('\n'); });
     std::ifstream(path(name)) >> pid;
-    EXPECT_GT(pid, 0) << name;
+    if (pid <= 0) throw std::runtime_error("no process id in " + name + "\n" + err());
     return pid;
   }
-  void kill_in(const std::string& name) {
-    if (const pid_t pid = pid_in(name); pid > 0)
-      kill(pid, SIGKILL);  // 0 would be this test and all beside it
-  }
+  void kill_in(const std::string& name) { kill(pid_in(name), SIGKILL); }
   std::vector<pid_t> pids_in(const Strings& names) {
     std::vector<pid_t> pids;
     for (const std::string& name : names) pids.push_back(pid_in(name));

@@ -272,6 +272,32 @@ TEST(Overlap, ABucketForAStrategyThatSendsNoneIsRefused) {
   EXPECT_TRUE(said.starts_with("Options::bucket 64 with the strategy local, which ")) << said;
 }
 
+TEST(Overlap, OfTwoModulesOneStepsBeforeGradientsOfTheOtherLeave) {
+  const auto two = [](const std::function<void(RankLoop&, RankLoop&)>& body) {
+    World::threads(2).run([&](Process& me) {
+      RankLoop a(me, "ssgd", kSmall);
+      RankLoop b(me, "ssgd", kSmall);
+      for (int step = 0; step < 3; ++step) {
+        a.steps(1, step);
+        b.steps(1, step);
+      }
+      body(a, b);
+    });
+  };
+  two([](RankLoop& a, RankLoop& b) {
+    EXPECT_EQ(weights_of(*a.net), weights_of(*b.net));
+    a.sync->finish();
+    b.sync->finish();
+  });
+  const std::string said = test::refusal([&] {
+    two([](RankLoop& a, RankLoop& b) {
+      a.backward(3);
+      b.backward(3);
+    });
+  });
+  EXPECT_TRUE(said.starts_with("part of a gradient has left already and waits for the step")) << said;
+}
+
 // The first to notice names it; the other may lose the first.
 TEST(Overlap, ALostRankIsNamedByTheStep) {
   std::vector<int> blamed(3, -1);  // by rank

@@ -27,7 +27,7 @@ class Background {
   // or each rank's own affair, has a Comm::fork for itself.
   virtual std::unique_ptr<Pending> start(std::function<void(Collectives&)> fn) = 0;
   // The same for an exchange that waits for more from the task that started it, until that has set `*fed`. Nothing else may
-  // be started before: it would wait for this one, and whoever waits for it feeds nobody. That is a Bug.
+  // be started before: it would wait for this one, and whoever waits for it feeds nobody. Throws InvalidConfig.
   virtual std::unique_ptr<Pending> start_fed(std::function<void(Collectives&)> fn,
                                              std::shared_ptr<const bool> fed) = 0;
 };

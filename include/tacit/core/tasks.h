@@ -38,6 +38,7 @@ class Task {
 class Tasks {
  public:
   virtual ~Tasks() = default;
+  // Throws InvalidConfig if the system gives the process no more threads.
   virtual std::unique_ptr<Task> spawn(const std::string& name, std::function<void()> body) = 0;
   virtual std::unique_ptr<Monitor> make_monitor() = 0;
   virtual Clock& clock() = 0;

@@ -191,18 +191,19 @@ class OneOffer final : public ConnectionOwner {
   void hear(FrameType type, const Payload& payload, std::uint64_t tag = 0) {
     offers_.on_frame({type, tag, payload.size()}, payload);
   }
-  // The types of the frames it has sent.
-  std::vector<FrameType> said() {
-    std::array<std::byte, 4096> bytes{};
-    const ssize_t count = ::recv(peer_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  // The types of the frames it has sent: waits for so many, and says of any more that are there.
+  std::vector<FrameType> said(std::size_t expected) {
     std::vector<FrameType> types;
-    for (ConstBytes rest = ConstBytes(bytes).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-         !rest.empty();) {
-      const FrameHeader header = decode_frame(rest);
+    std::array<std::byte, kFrameHeaderBytes> head{};
+    while (read(head, types.size() < expected)) {
+      const FrameHeader header = decode_frame(head);
       types.push_back(header.type);
-      rest = rest.subspan(kFrameHeaderBytes + header.length);
+      std::vector<std::byte> payload(header.length);
+      EXPECT_TRUE(payload.empty() || read(payload, true));
       if (header.type != FrameType::kSwitch) continue;
-      EXPECT_EQ(rest.size(), 1U) << "one bell follows the last frame";
+      std::array<std::byte, 1> bell{};
+      EXPECT_TRUE(read(bell, true)) << "one bell follows the last frame";
+      EXPECT_FALSE(read(bell, false));
       break;
     }
     return types;
@@ -217,6 +218,15 @@ class OneOffer final : public ConnectionOwner {
   void on_progress() override {}
 
  private:
+  // False where nothing is there and nobody waits for it.
+  bool read(std::span<std::byte> into, bool wait) const {
+    if (!wait && ::recv(peer_, into.data(), 1, MSG_PEEK | MSG_DONTWAIT) != 1) return false;
+    constexpr timeval kLimit{60, 0};
+    ::setsockopt(peer_, SOL_SOCKET, SO_RCVTIMEO, &kLimit, sizeof kLimit);
+    const ssize_t count = ::recv(peer_, into.data(), into.size(), MSG_WAITALL);
+    return count == static_cast<ssize_t>(into.size());
+  }
+
   Loopback loopback_;
   const int peer_;
   std::vector<std::string> lacks_;
@@ -234,10 +244,10 @@ Payload proof(std::uint32_t process, std::uint64_t address) { return encode(Memo
 TEST(OffersTest, BeginWithAProof) {
   OneOffer rank(std::make_unique<KnownMemory>());
   rank.offers().invite();
-  EXPECT_EQ(rank.said(), Said{FrameType::kMemory});
+  EXPECT_EQ(rank.said(1), Said{FrameType::kMemory});
   EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()), BadFrame);
   rank.hear(FrameType::kProof, proof(kProcess, kAddress));
-  EXPECT_EQ(rank.said(), Said{FrameType::kReadable});
+  EXPECT_EQ(rank.said(1), Said{FrameType::kReadable});
   EXPECT_NO_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()));
 }
 
@@ -245,7 +255,7 @@ TEST(OffersTest, ArePossibleOnceThePeerHasReadWhatItMadeUp) {
   OneOffer rank(std::make_unique<KnownMemory>());
   EXPECT_THROW(rank.hear(FrameType::kReadable, {}), BadFrame) << "it has not tried";
   rank.hear(FrameType::kMemory, encode_token(kToken));
-  EXPECT_EQ(rank.said(), Said{FrameType::kProof});
+  EXPECT_EQ(rank.said(1), Said{FrameType::kProof});
   EXPECT_FALSE(rank.offers().possible());
   rank.hear(FrameType::kReadable, {});
   EXPECT_TRUE(rank.offers().possible());
@@ -256,7 +266,7 @@ TEST(OffersTest, ArePossibleOnceThePeerHasReadWhatItMadeUp) {
 void begin(OneOffer& higher) {
   higher.offers().invite();
   higher.hear(FrameType::kProof, proof(kProcess, kAddress));
-  higher.said();
+  higher.said(2);
 }
 
 TEST(Rings, AreMadeByTheLowerRankOnceThePeerHasReadItsMemory) {
@@ -264,10 +274,10 @@ TEST(Rings, AreMadeByTheLowerRankOnceThePeerHasReadItsMemory) {
   EXPECT_THROW(lower.hear(FrameType::kSwitch, {}), BadFrame) << "there is none";
   lower.hear(FrameType::kMemory, encode_token(kToken));
   lower.hear(FrameType::kReadable, {});
-  EXPECT_EQ(lower.said(), (Said{FrameType::kProof, FrameType::kRings}));
+  EXPECT_EQ(lower.said(2), (Said{FrameType::kProof, FrameType::kRings}));
   EXPECT_THROW(lower.hear(FrameType::kRings, encode(RingOffer{0, kRingBytes})), BadFrame) << "not proven";
   lower.hear(FrameType::kSwitch, {});
-  EXPECT_EQ(lower.said(), Said{FrameType::kSwitch});
+  EXPECT_EQ(lower.said(1), Said{FrameType::kSwitch});
   EXPECT_THROW(lower.hear(FrameType::kSwitch, {}), BadFrame) << "a second time";
 }
 
@@ -280,7 +290,7 @@ TEST(Rings, AreTakenByTheHigherRankOnce) {
   EXPECT_THROW(higher.hear(FrameType::kRings, rings), BadFrame) << "of memory that is not proven";
   begin(higher);
   higher.hear(FrameType::kRings, rings);
-  EXPECT_EQ(higher.said(), Said{FrameType::kSwitch});
+  EXPECT_EQ(higher.said(1), Said{FrameType::kSwitch});
   EXPECT_THROW(higher.hear(FrameType::kRings, rings), BadFrame);
   EXPECT_TRUE(higher.lacks().empty());
 }
@@ -289,7 +299,7 @@ TEST(Rings, ThatCannotBeOpenedLeaveAllOnTheSocketAndThatIsSaid) {
   OneOffer higher(std::make_unique<KnownMemory>(), 2);
   begin(higher);
   higher.hear(FrameType::kRings, encode(RingOffer{0xFFFFFFFF, kRingBytes}));
-  EXPECT_EQ(higher.said(), Said{});
+  EXPECT_EQ(higher.said(0), Said{});
   EXPECT_EQ(higher.lacks(), std::vector<std::string>{"1 no such descriptor"});
   EXPECT_THROW(higher.hear(FrameType::kSwitch, {}), BadFrame);
 }
@@ -301,7 +311,7 @@ TEST(Rings, ThatCannotBeMadeLeaveAllOnTheSocketAndThatIsSaid) {
     const LowLimit files(RLIMIT_FSIZE, kRingBytes);
     lower.hear(FrameType::kReadable, {});
   }
-  EXPECT_EQ(lower.said(), Said{FrameType::kProof});
+  EXPECT_EQ(lower.said(1), Said{FrameType::kProof});
   ASSERT_EQ(lower.lacks().size(), 1U);
   EXPECT_NE(lower.lacks().front().find("ulimit -f"), std::string::npos) << lower.lacks().front();
   EXPECT_TRUE(lower.offers().possible());
@@ -313,9 +323,9 @@ TEST(OffersTest, AreRefusedAfterOneWrongProof) {
        {std::pair{kProcess + 1, kAddress}, std::pair{kProcess, kAddress + 16}}) {
     OneOffer rank(std::make_unique<KnownMemory>());
     rank.offers().invite();
-    rank.said();
+    rank.said(1);
     rank.hear(FrameType::kProof, proof(process, address));
-    EXPECT_EQ(rank.said(), Said{});
+    EXPECT_EQ(rank.said(0), Said{});
     EXPECT_THROW(rank.hear(FrameType::kProof, proof(kProcess, kAddress)), BadFrame) << "a second try";
     EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()),
                  BadFrame);
@@ -326,7 +336,7 @@ TEST(OffersTest, AreNeitherMadeNorTakenWithoutMemoryToTry) {
   OneOffer rank(nullptr);  // as without a key
   rank.offers().invite();
   rank.hear(FrameType::kMemory, encode_token(kToken));
-  EXPECT_EQ(rank.said(), Said{});
+  EXPECT_EQ(rank.said(0), Said{});
   EXPECT_THROW(rank.hear(FrameType::kReadable, {}), BadFrame);
   EXPECT_THROW(rank.hear(FrameType::kProof, proof(kProcess, kAddress)), BadFrame);
   EXPECT_THROW(rank.hear(FrameType::kOffer, encode(OfferedMessage{1, kAddress, 16}), kTag.bits()), BadFrame);

@@ -99,7 +99,7 @@ TEST_F(Strangers, ARecordedHandshakeLetsNobodyIn) {
     const TcpOptions zero = rank(0, 2);
     TcpOptions one = rank(1, 2);
     one.rendezvous = middle.url();
-    one.start_limit = Seconds(1);  // it comes again after it was dropped without a word
+    one.start_limit = Seconds(4);  // it comes again after it was dropped without a word
     const int port = listener_.port();
     const auto relay = tasks.spawn("relay", [&] {
       const int client = ::accept(middle.give(), nullptr, nullptr);
@@ -163,7 +163,7 @@ TEST_F(Strangers, OfOneAddressAreFewAndRanksOfItMany) {
 
 TEST_F(Strangers, WhoTookThePlacesAreBlamedAndNotTheKey) {
   TcpOptions zero = rank(0, 2);
-  zero.start_limit = Seconds(1);
+  zero.start_limit = Seconds(4);
   const auto meeting = host(zero);
   const auto crowd = silent(40);
   reports_.wait_for("to make room for others");
@@ -185,7 +185,7 @@ TEST_F(Strangers, WhoNeverAnswerARankAreNotSaidToHaveAnotherKey) {
 TEST_F(Strangers, PutNoEscapeCodesIntoALog) {
   key_.reset();
   TcpOptions zero = rank(0, 2);
-  zero.start_limit = Seconds(1);
+  zero.start_limit = Seconds(4);
   const auto meeting = host(zero);
   Stranger stranger(listener_.port());
   stranger.say(frame(FrameType::kHello, encode(Hello{1, 2, "\x1b[2J", 1})));
@@ -207,7 +207,7 @@ TEST_F(Strangers, OfAnotherUserAreRefusedWithoutAKey) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   key_.reset();
   TcpOptions zero = rank(0, 2);
-  zero.start_limit = Seconds(1);
+  zero.start_limit = Seconds(4);
   const auto meeting = host(zero);
   std::string why;
   {
