@@ -52,6 +52,9 @@ class CodedMean final : public Mean {
     }
   }
 
+  void add_unsent(float factor, FloatView x) const override {
+    for (const auto& each : groups_) each->core.add_unsent(factor, x);
+  }
   void finish(Worker&) override {}
   void save(Worker&, StateWriter& state) override {
     rate_.save(state);

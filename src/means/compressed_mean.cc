@@ -86,6 +86,16 @@ void CompressedMean::mean(Collectives& comm, FloatView x, const Step& step) {
   for (const auto& tensor : own_.split().large()) copy(part(result, tensor.to), part(x, tensor.from));
 }
 
+void CompressedMean::add_unsent(float factor, FloatView x) const {
+  const ConstFloatView unsent = residual();
+  if (unsent.empty()) return;
+  for (const auto& tensor : own_.split().large())
+    kernels::axpy(factor, part(unsent, tensor.to), part(x, tensor.from));
+  if (!silent_) return;
+  for (const auto& tensor : own_.split().small())
+    kernels::axpy(factor, part(unsent, own_.behind_large(tensor.to)), part(x, tensor.from));
+}
+
 void CompressedMean::save(StateWriter& state) const {
   own_.save(state);
   route_->save(state);

@@ -47,6 +47,8 @@ class CompressedMean {
 
   // What this rank has not sent yet, in the order of the tensors that are compressed; empty without memory.
   ConstFloatView residual() const { return own_.memory().residual(); }
+  // x += factor times the same, in the order of x; of tensors that are not compressed nothing is left, unless all is remembered.
+  void add_unsent(float factor, FloatView x) const;
   void save(StateWriter& state) const;
   void load(StateReader& state);
 

@@ -3,26 +3,26 @@
 // Learning Training", ACM TACO 20(1), 2023, arXiv:2012.05396.
 //
 // Idea        workers push every gradient to synchronous servers but pull weights every k-th step only, in the
-//             background; in between they move their own weights by their gradient and the servers' recent direction.
-// Symbols     w_loc = w.params()   g = w.gradient()   k = o_.delay   T_w = o_.warmup   w_pre = last_pulled_
-//             G = move_ / span_, the servers' mean step per unit of learning rate   loc_lr = o_.local_lr * w.lr()
+//             background; in between they move their own weights, as the inner optimiser would by their own gradient or,
+//             with local=glu, by that and the servers' recent direction (strategies/local_rule.cc).
+// Symbols     w_loc = w.params()   g = w.gradient()   k = o_.delay   T_w = o_.warmup
 // Cost        d floats up per step, d down per k steps; both behind the next gradient, buckets behind the rest of their own
 //             too. In warm-up both at every step.
-// Reduces to  ssgd:servers=K bit for bit while in warm-up; plain SGD for P = 1, alpha=1, beta=0, local_lr=1.
+// Reduces to  ssgd:servers=K bit for bit while in warm-up, and where all workers have the same gradients; the inner
+//             optimiser alone for P = 1.
 // Compressed  what workers push, in warm-up too, so that residuals and a momentum in front know no seam; pulls are exact
 //             (CD-SGD, arXiv:2106.10796).
-// Differs     the released program has three defects (docs/strategies/ssd.md); this is the rule in normalised form: g
-//             and G are means, so that rates need no factor P, and g has the gain of the servers' momentum. G comes
-//             from two pulls. Weight decay acts on the servers alone.
-#include <algorithm>
-#include <cmath>
+// Differs     GLU, the rule of the released program, is not the default: workers who go elsewhere than the servers by that
+//             much diverge at rates at which synchronous SGD does not. The program has three defects (docs/strategies/ssd.md);
+//             here GLU is in normalised form: g and G are means, so that rates need no factor P, and g has the gain of the
+//             servers' momentum. G comes from two pulls. Weight decay acts on the servers alone.
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "protocols/server.h"
+#include "strategies/local_rule.h"
 #include "tacit/core/buffer.h"
-#include "tacit/core/kernels.h"
 #include "tacit/protocols/shards.h"
 #include "tacit/strategy/registry.h"
 
@@ -31,7 +31,7 @@ namespace {
 
 struct SsdOptions {
   std::int64_t delay, warmup;
-  double alpha, beta, local_lr, local_decay;
+  std::optional<Glu> glu;
   int servers;
 };
 
@@ -41,8 +41,9 @@ class Ssd final : public Strategy {
 
   void start(Worker& w) override {
     Strategy::start(w);
-    for (Buffer* each : {&pulled_, &last_pulled_, &move_}) each->assign(w.params());
+    pulled_.assign(w.params());
     servers_.emplace(w, o_.servers);
+    rule_ = o_.glu ? make_glu(w, servers_->gain(), *o_.glu) : make_own_optimizer(w, servers_->gain());
   }
 
   void ready(Worker& w, Slice part) override {
@@ -52,16 +53,15 @@ class Ssd final : public Strategy {
   void step(Worker& w) override {
     if (pulling_) take_pulled(w);  // in the last step: it takes effect one gradient late
     t_ = w.t();
-    path_ += w.lr();
-    peak_ = std::max(peak_, w.lr());
     pulling_ = (t_ + 1) % o_.delay == 0;
     servers_->push(w, w.gradient(), pulled_at_once(t_));
     if (t_ < o_.warmup) {
       servers_->wait();
+      rule_->warm_up(w);
       return pulling_ ? take_pulled(w) : pulled_.give(w.params());
     }
     if (pulling_) servers_->pull(w, pulled_.view());
-    local_step(w);
+    rule_->step(w);
   }
 
   void settle(Worker&) override {
@@ -82,15 +82,15 @@ class Ssd final : public Strategy {
     settle(w);
     state.write("ssd.t", static_cast<std::uint64_t>(t_));
     state.write("ssd.pulling", std::uint64_t{pulling_});
-    for (const float* each : {&path_, &span_, &peak_}) state.write("ssd.rates", std::span(each, 1));
-    for (const Buffer* each : {&pulled_, &last_pulled_, &move_}) state.write("ssd.weights", each->view());
+    state.write("ssd.pulled", pulled_.view());
+    rule_->save(state);
     servers_->save(w, t_, state);
   }
   void load(Worker& w, StateReader& state) override {
     t_ = static_cast<std::int64_t>(state.number("ssd.t"));
     pulling_ = state.number("ssd.pulling") != 0;
-    for (float* each : {&path_, &span_, &peak_}) state.read("ssd.rates", std::span(each, 1));
-    for (Buffer* each : {&pulled_, &last_pulled_, &move_}) state.read("ssd.weights", each->view());
+    state.read("ssd.pulled", pulled_.view());
+    rule_->load(state);
     servers_->load(w, state);
   }
 
@@ -101,29 +101,30 @@ class Ssd final : public Strategy {
   void take_pulled(Worker& w) {
     servers_->wait_for_pull();
     pulled_.give(w.params());
-    kernels::difference(last_pulled_.view(), pulled_.view(), move_.view());
-    last_pulled_.take(pulled_.view());
-    span_ = std::exchange(path_, 0.0F);
+    rule_->take(pulled_.view());
     pulling_ = false;
-  }
-  // GLU: w_loc <- w_loc - loc_lr (alpha gain g + beta G).
-  void local_step(Worker& w) {
-    const double rate = o_.local_lr * w.lr() * (peak_ > 0 ? std::pow(w.lr() / peak_, o_.local_decay) : 1);
-    kernels::axpy(static_cast<float>(-rate * o_.alpha * servers_->gain()), w.gradient(), w.params());
-    if (span_ > 0) kernels::axpy(static_cast<float>(-rate * o_.beta / span_), move_.view(), w.params());
   }
 
   const SsdOptions o_;
   std::int64_t t_ = Shards::kBeforeTheFirst;  // the last step that was pushed
   bool pulling_ = false;                      // whether weights were asked for in it and are not taken
-  float path_ = 0;                            // eta summed over the servers' steps since the last pull
-  float span_ = 0;                            // and between the two pulls of move_; 0: there were not two
-  float peak_ = 0;                            // the largest eta so far
   Buffer pulled_;                             // the servers' while they pull
-  Buffer last_pulled_;
-  Buffer move_;                     // how far the servers came between two pulls, backwards
+  std::unique_ptr<LocalRule> rule_;
   std::optional<Servers> servers_;  // last: it ends before what it uses
 };
+
+std::optional<Glu> read_glu(OptionReader& options) {
+  const std::string rules[] = {"optimizer", "glu"};
+  const bool glu = options.choice("local", "optimizer", rules, {"how workers move between pulls"}) == "glu";
+  const Glu read{
+      options.number("alpha", 2, 0, 100, {"local=glu: weight of the worker's own gradient"}),
+      options.number("beta", 0.5, 0, 100, {"local=glu: weight of the servers' direction"}),
+      options.number("local_lr", 0.2, 0, 100, {"local=glu: local learning rate, as a factor"}),
+      options.number("local_decay", 0, 0, 10, {"local=glu: how much faster the local rate falls"})};
+  for (const char* key : {"alpha", "beta", "local_lr", "local_decay"})
+    options.only_with(key, glu, "local=glu");
+  return glu ? std::optional(read) : std::nullopt;
+}
 
 }  // namespace
 
@@ -134,13 +135,10 @@ StrategyInfo ssd_info() {
           .example = "ssd:delay=5,warmup=50",
           .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             const int servers = Shards::read_servers(options, ranks);
-            return std::make_unique<Ssd>(SsdOptions{
-                options.integer("delay", 5, 1, kMany, {"steps between pulls of weights"}),
-                options.integer("warmup", 100, 0, kMany, {"synchronous steps at the start"}),
-                options.number("alpha", 2, 0, 100, {"weight of the worker's own gradient"}),
-                options.number("beta", 0.5, 0, 100, {"weight of the servers' direction"}),
-                options.number("local_lr", 0.2, 0, 100, {"local learning rate, as a factor"}),
-                options.number("local_decay", 0, 0, 10, {"how much faster the local rate falls"}), servers});
+            return std::make_unique<Ssd>(
+                SsdOptions{options.integer("delay", 2, 1, kMany, {"steps between pulls of weights"}),
+                           options.integer("warmup", 100, 0, kMany, {"synchronous steps at the start"}),
+                           read_glu(options), servers});
           },
           .sends = Sends::kPushes,
           .keeps_weights = true,

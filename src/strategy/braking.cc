@@ -60,6 +60,8 @@ class BrakedOptimizer final : public Optimizer {
     inner_->step(braked_->view(), lr, params);
   }
   double gain() const override { return inner_->gain(); }
+  std::optional<SgdSettings> sgd() const override { return inner_->sgd(); }
+  void set_sgd(const SgdSettings& settings) override { inner_->set_sgd(settings); }
   std::unique_ptr<Optimizer> fresh() const override {
     return std::make_unique<BrakedOptimizer>(inner_->fresh(), rho_);
   }

@@ -86,7 +86,7 @@ TEST_F(Simulate, WhatRunsBehindTheGradientIsHidden) {
   const double computing = 20 * 0.020;
   const double in_turn = seconds("ssgd");
   EXPECT_LT(seconds("dc_s3gd"), std::max(computing, in_turn - computing) + 0.1 * in_turn);
-  EXPECT_LT(seconds("ssd:warmup=0"), 0.6 * seconds("ssgd:servers=4"));
+  EXPECT_LT(seconds("ssd:warmup=0,delay=5"), 0.6 * seconds("ssgd:servers=4"));
 }
 
 TEST_F(Simulate, EvaluationsTakeNoVirtualTime) {

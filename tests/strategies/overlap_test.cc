@@ -134,7 +134,7 @@ void take_told_steps(Replica& r, Strategy& s, std::int64_t from, std::int64_t to
 
 TEST(Overlap, OfSsdIsResumedBitForBit) {
   for (const char* compress : {"", "onebit:ef,momentum=0.9,min=0"}) {
-    ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,servers=2,local_decay=1", .ranks = 3, .steps = 13};
+    ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,servers=2", .ranks = 3, .steps = 13};
     c.compress = compress;
     c.parameters = 1600;
     c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };

@@ -28,13 +28,68 @@ TEST(Ssd, ThatNeverLeavesItsWarmUpIsSynchronousSgdOnServersBitForBit) {
     }
 }
 
-TEST(Ssd, WithOneWorkerAndNothingButItsGradientIsPlainSgdForEveryDelay) {
-  const Trained plain = train({.strategy = "ssgd", .ranks = 1});
-  for (const char* delay : {"1", "3", "7"})
-    EXPECT_EQ(
-        train({.strategy = std::string("ssd:warmup=2,alpha=1,beta=0,local_lr=1,delay=") + delay, .ranks = 1})
-            .params[0],
-        plain.params[0]);
+TEST(Ssd, WithOneWorkerIsItsOptimizerForEveryDelay) {
+  for (const char* optimizer : {"sgd", "sgd:momentum=0.9,nesterov,weight_decay=0.01", "adamw"}) {
+    TrainCase c{.strategy = "ssgd", .ranks = 1, .optimizer = optimizer, .lr = 0.01};
+    const Trained plain = train(c);
+    for (const char* delay : {"1", "3", "7"}) {
+      c.strategy = std::string("ssd:warmup=2,delay=") + delay;
+      EXPECT_EQ(train(c).params[0], plain.params[0]) << optimizer << ", " << delay;
+      if (c.optimizer != "sgd") continue;
+      c.strategy += ",local=glu,alpha=1,beta=0,local_lr=1";
+      EXPECT_EQ(train(c).params[0], plain.params[0]) << delay;
+    }
+  }
+}
+
+TEST(Ssd, WhereAllHaveTheSameGradientsIsSynchronousSgdOnServers) {
+  for (const char* optimizer : {"sgd:momentum=0.9", "adam"}) {
+    ReplicaCase c{.strategy = "ssd:warmup=3,delay=4,servers=2", .ranks = 2, .optimizer = optimizer};
+    const auto end_of = [&] {
+      std::vector<float> end;
+      with_replicas(c, [&](Replica& replica, Strategy& s) {
+        for (std::int64_t t = 0; t < 15; ++t) {
+          replica.set_t(t);
+          replica.compute_of(0);
+          s.step(replica);
+        }
+        s.finish(replica);
+        if (replica.rank() == 0) end = weights_of(replica);
+      });
+      return end;
+    };
+    const std::vector<float> ssd = end_of();
+    c.strategy = "ssgd:servers=2";
+    EXPECT_EQ(ssd, end_of()) << optimizer;
+  }
+}
+
+// Where the optimiser is linear in the gradients: what a worker is off is its own gradients' noise. A momentum that is in
+// front of a compressor is in the workers' steps as well.
+TEST(Ssd, TheMeanOfTheWorkersIsWhereTheServersAre) {
+  struct Form {
+    const char* optimizer;
+    const char* compress;
+  };
+  for (const auto& [optimizer, compress] :
+       {Form{"sgd", ""}, Form{"sgd:momentum=0.8,weight_decay=0.05", ""},
+        Form{"sgd:momentum=0.8,nesterov", ""}, Form{"sgd:momentum=0.8", "topk:ratio=1,ef,min=0"},
+        Form{"sgd", "topk:ratio=1,ef,momentum=0.8,min=0"}}) {
+    ReplicaCase c{
+        .strategy = "ssd:warmup=3,delay=4", .ranks = 3, .optimizer = optimizer, .compress = compress};
+    with_replicas(c, [&](Replica& r, Strategy& s) {
+      for (std::int64_t t = 0; t < 17; ++t) {
+        take_steps(r, s, t, t + 1);
+        std::vector<float> mean = weights_of(r);
+        r.control().mean(mean);
+        std::vector<float> servers(c.parameters);
+        s.model(r, servers);
+        expect_near(mean, servers, 5e-6F);
+        if (HasFailure()) FAIL() << optimizer << ", " << compress << ", step " << t;
+      }
+      s.finish(r);
+    });
+  }
 }
 
 // Gradients that do not depend on the weights: whatever workers do with their own copies, the servers see the same.
@@ -55,14 +110,15 @@ TEST(Ssd, TheServersDependOnWorkersThroughTheirGradientsAlone) {
     });
     return end;
   };
-  const std::vector<float> still = servers_end("local_lr=0");
-  EXPECT_EQ(servers_end("alpha=2,beta=0.5"), still);
-  EXPECT_EQ(servers_end("alpha=0,beta=3,local_lr=2,local_decay=1"), still);
+  const std::vector<float> still = servers_end("local=glu,local_lr=0");
+  EXPECT_EQ(servers_end("local=optimizer"), still);
+  EXPECT_EQ(servers_end("local=glu,alpha=2,beta=0.5"), still);
+  EXPECT_EQ(servers_end("local=glu,alpha=0,beta=3,local_lr=2,local_decay=1"), still);
 }
 
 // local_lr=0: a worker computes at the weights of its last pull, which it uses one gradient late.
 TEST(Ssd, WithoutLocalStepsIsSynchronousSgdWithGradientsUpToDelayStepsStale) {
-  const ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,local_lr=0", .ranks = 2, .steps = 16};
+  const ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,local=glu,local_lr=0", .ranks = 2, .steps = 16};
   const Weights ssd = run_replicas(c);
   Weights stale(2);
   ReplicaCase reference = c;
@@ -163,9 +219,9 @@ TEST(Ssd, IsTheAlgorithmWrittenOut) {
   const auto text = [](double x) { return std::to_string(x); };
   for (const char* servers : {"1", "2", "3"}) {
     ReplicaCase c{
-        .strategy = "ssd:warmup=5,delay=4,alpha=" + text(Hand::kAlpha) + ",beta=" + text(Hand::kBeta) +
-                    ",local_lr=" + text(Hand::kLocalLr) + ",local_decay=" + text(Hand::kLocalDecay) +
-                    ",servers=" + servers,
+        .strategy = "ssd:warmup=5,delay=4,local=glu,alpha=" + text(Hand::kAlpha) +
+                    ",beta=" + text(Hand::kBeta) + ",local_lr=" + text(Hand::kLocalLr) +
+                    ",local_decay=" + text(Hand::kLocalDecay) + ",servers=" + servers,
         .ranks = Hand::kRanks,
         .optimizer = "sgd:momentum=" + text(Hand::kMomentum) + ",weight_decay=" + text(Hand::kWeightDecay)};
     c.lr = [](std::int64_t t) { return static_cast<float>(Hand::lr(t)); };
@@ -249,111 +305,16 @@ TEST(Ssd, ReachesWhatSynchronousSgdReaches) {
 }
 
 TEST(Ssd, ResumesBitForBit) {
-  for (const char* optimizer : {"sgd:momentum=0.9", "adam"}) {
-    ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,servers=2,local_decay=1", .ranks = 3, .steps = 13};
+  for (const auto& [optimizer, local] :
+       {std::pair{"sgd:momentum=0.9", "optimizer"}, {"adam", "optimizer"}, {"adam", "glu,local_decay=1"}}) {
+    ReplicaCase c{.strategy = "ssd:warmup=4,delay=3,servers=2,local=", .ranks = 3, .steps = 13};
+    c.strategy += local;
     c.optimizer = optimizer;
     c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
     const Weights whole = run_replicas(c);
     // In warm-up, after a step that pulled, after one that did not.
-    for (const std::int64_t at : {0, 2, 6, 10}) EXPECT_EQ(run_resumed(c, at), whole) << "saved after " << at;
-  }
-}
-
-TEST(Ssd, ThatLeavesNothingOutIsItself) {
-  for (const char* optimizer : {"sgd:momentum=0.9", "adam"})
-    for (const char* servers : {"1", "2", "3"}) {
-      ReplicaCase c{.strategy = std::string("ssd:warmup=4,delay=3,servers=") + servers, .ranks = 3};
-      c.optimizer = optimizer;
-      const Weights plain = run_replicas(c);
-      for (const char* compress : {"identity:min=0", "identity:min=60", "topk:ratio=1,ef,min=0"}) {
-        c.compress = compress;
-        EXPECT_EQ(run_replicas(c), plain) << servers << " servers, " << compress;
-      }
-    }
-}
-
-// The servers' weights, less what the ranks have not pushed yet, are those of SGD with the gradients that were computed:
-// W_T - eta_T (1/P) sum e_i = W_0 - sum eta_t (1/P) sum g_i, in warm-up and behind, whatever eta does.
-TEST(Ssd, ConservesGradientsThatArePushedCompressed) {
-  for (const char* servers : {"1", "3"})
-    for (const char* compress :
-         {"topk:ratio=0.05,ef,min=0", "topk:ratio=0.05,ef,min=0,per=tensor", "onebit:ef,min=0,block=16"}) {
-      ReplicaCase c{.strategy = std::string("ssd:warmup=4,delay=3,servers=") + servers,
-                    .ranks = 3,
-                    .compress = compress};
-      c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
-      with_replicas(c, [&](Replica& r, Strategy& s) {
-        std::vector<float> exact = weights_of(r);
-        for (std::int64_t t = 0; t < 14; ++t) {
-          r.set_t(t);
-          r.compute();
-          std::vector<float> g(r.gradient().host().begin(), r.gradient().host().end());
-          r.comm().mean(g);
-          kernels::axpy(-r.lr(), g, exact);
-          s.step(r);
-          StateWriter writer;
-          s.save(r, writer);
-          StateReader state(writer.bytes());
-          state.number("ssd.t");
-          state.number("ssd.pulling");
-          for (int i = 0; i < 3; ++i) state.floats("ssd.rates");
-          for (int i = 0; i < 3; ++i) state.floats("ssd.weights");
-          state.floats("mean.last_lr");
-          state.floats("momentum");
-          std::vector<float> rest = state.floats("feedback.residual");
-          r.comm().mean(rest);
-          std::vector<float> there(c.parameters);
-          s.model(r, there);
-          kernels::axpy(-r.lr(), rest, there);
-          expect_near(there, exact, 2e-5F);
-          if (HasFailure()) FAIL() << servers << " servers, " << compress << ", step " << t;
-        }
-        s.finish(r);
-      });
-    }
-}
-
-TEST(Ssd, PushesCompressedAndPullsAllOfIt) {
-  constexpr std::size_t kShard = 800 * sizeof(float);
-  constexpr std::size_t kPush = 4 + 4 + 8 * 40;  // the largest 5 % of 800 values
-  constexpr std::size_t kHeader = 32;
-  const ReplicaCase c{.strategy = "ssd:warmup=5,delay=5",
-                      .ranks = 2,
-                      .compress = "topk:ratio=0.05,ef,min=0",
-                      .parameters = 1600};
-  with_replicas(c, [&](Replica& replica, Strategy& s) {
-    const auto sent = [&] { return replica.comm().ledger().sent(Tag::Lane::kTrain).payload; };
-    replica.comm().barrier();
-    const std::uint64_t before = sent();
-    take_steps(replica, s, 0, 20);
-    s.finish(replica);
-    EXPECT_EQ(sent() - before, 20 * (kHeader + kPush) + (5 + 3) * (kHeader + kShard) + kShard);
-  });
-}
-
-// The momentum of SGD goes in front of the compressor, in Nesterov's form; the servers have none, and a local step knows
-// its gain.
-TEST(Ssd, TakesTheMomentumInFrontWithErrorFeedback) {
-  TrainCase c{.strategy = "ssd:warmup=10,delay=4", .ranks = 2, .steps = 40, .lr = 0.05};
-  c.optimizer = "sgd:momentum=0.8,nesterov";
-  const Trained plain = train(c);
-  c.optimizer = "sgd:momentum=0.8";
-  c.compress = "topk:ratio=1,ef,min=0";
-  expect_near(train(c).params[0], plain.params[0], 1e-4F);
-  c.compress = "topk:ratio=1,ef,momentum=0,min=0";  // stays on the servers
-  const Trained behind = train(c);
-  c.compress = "";
-  EXPECT_EQ(behind.params[0], train(c).params[0]);
-}
-
-TEST(Ssd, ResumesBitForBitWithACompressor) {
-  for (const char* compress : {"topk:ratio=0.05,ef,min=60", "onebit:ef,momentum=0.9,min=0", "qsgd:min=0"}) {
-    ReplicaCase c{
-        .strategy = "ssd:warmup=4,delay=3,servers=2", .ranks = 3, .steps = 13, .compress = compress};
-    c.lr = [](std::int64_t t) { return t < 8 ? 0.1F : 0.02F; };
-    const Weights whole = run_replicas(c);
     for (const std::int64_t at : {0, 2, 6, 10})
-      EXPECT_EQ(run_resumed(c, at), whole) << compress << ", saved after " << at;
+      EXPECT_EQ(run_resumed(c, at), whole) << c.strategy << ", saved after " << at;
   }
 }
 
@@ -364,7 +325,9 @@ TEST(Ssd, BadOptionsAreRefused) {
   EXPECT_NE(why("ssd:delay=0").find("delay=0"), std::string::npos);
   EXPECT_NE(why("ssd:servers=5").find("4 workers"), std::string::npos);
   EXPECT_NE(why("ssd:servers=0").find("servers=0"), std::string::npos);
-  EXPECT_NE(why("ssd:local_lr=-1").find("local_lr=-1"), std::string::npos);
+  EXPECT_NE(why("ssd:local=glu,local_lr=-1").find("local_lr=-1"), std::string::npos);
+  EXPECT_EQ(why("ssd:alpha=1"), "ssd: alpha goes with local=glu alone; leave it out");
+  EXPECT_NE(why("ssd:local=gul").find("gul"), std::string::npos);
   EXPECT_NE(why("ssd", "powersgd,ef").find("among workers"), std::string::npos);
   EXPECT_NE(why("ssd", "topk:ratio=0.1,ef,via=scatter").find("leave via out"), std::string::npos);
   EXPECT_NE(why("ssd", "topk:ratio=0.1,ef,answer=2").find("leave answer out"), std::string::npos);

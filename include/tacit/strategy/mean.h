@@ -82,6 +82,8 @@ class Mean {
   // from now on; the mean() or start() of the same x completes the rest, and comes before anything else is started in the
   // background, by another Mean or by Comm::start.
   virtual void begin(Worker& w, Slice part, FloatView x) = 0;
+  // x += factor times what this rank was given and has not sent, in the place of x where it was.
+  virtual void add_unsent(float /*factor*/, FloatView /*x*/) const {}  // unless overridden, all is sent
   // Ends servers.
   virtual void finish(Worker& w) = 0;
   // Residuals, momentum: what the next mean depends on. While nothing is under way.
