@@ -51,7 +51,7 @@ TEST(CompressedStrategy, SendsFewerBytes) {
   struct {
     const char* strategy;
     std::uint64_t times;
-  } const fewer[] = {{"ssgd", 10}, {"local:period=2", 10}, {"dc_s3gd:resync=0", 10}, {"ssd:warmup=0", 4}};
+  } const fewer[] = {{"ssgd", 10}, {"local:period=2", 10}, {"dc_s3gd:resync=0", 10}, {"ssd:warmup=0,delay=5", 4}};
   for (const auto& each : fewer) {  // what ssd pulls at every fifth step is exact
     TrainCase c{.strategy = each.strategy, .steps = 60, .model = "mlp:hidden=64"};
     const auto plain = train(c).summary.bytes_payload;
