@@ -18,7 +18,9 @@ class OwnOptimizer final : public LocalRule {
  public:
   OwnOptimizer(Worker& w, double gain) : optimizer_(w.new_optimizer()) {
     const auto sgd = optimizer_->sgd();
-    if (sgd && gain != optimizer_->gain()) optimizer_->set_sgd({1 - 1 / gain, sgd->weight_decay, true});
+    // With the momentum in front of a compressor, the servers' weight decay is that much larger instead.
+    if (sgd && gain != optimizer_->gain())
+      optimizer_->set_sgd({1 - 1 / gain, sgd->weight_decay / gain, true});
   }
 
   void warm_up(Worker& w) override { step(w); }  // for its momentum

@@ -8,14 +8,14 @@
 // Symbols     w_loc = w.params()   g = w.gradient()   k = o_.delay   T_w = o_.warmup
 // Cost        d floats up per step, d down per k steps; both behind the next gradient, buckets behind the rest of their own
 //             too. In warm-up both at every step.
-// Reduces to  ssgd:servers=K bit for bit while in warm-up, and where all workers have the same gradients; the inner
+// Reduces to  ssgd:servers=K, bit for bit while in warm-up, and where all workers have the same gradients; the inner
 //             optimiser alone for P = 1.
 // Compressed  what workers push, in warm-up too, so that residuals and a momentum in front know no seam; pulls are exact
 //             (CD-SGD, arXiv:2106.10796).
 // Differs     GLU, the rule of the released program, is not the default: workers who go elsewhere than the servers by that
 //             much diverge at rates at which synchronous SGD does not. The program has three defects (docs/strategies/ssd.md);
 //             here GLU is in normalised form: g and G are means, so that rates need no factor P, and g has the gain of the
-//             servers' momentum. G comes from two pulls. Weight decay acts on the servers alone.
+//             servers' momentum. G comes from two pulls. Its weight decay acts on the servers alone.
 #include <memory>
 #include <optional>
 #include <utility>

@@ -65,15 +65,16 @@ Checkpointer::~Checkpointer() = default;
 
 void Checkpointer::write(std::int64_t step, StateWriter state, std::unique_ptr<const ModelCopy> model) {
   finish();
-  draft_ = std::make_unique<Draft>();
-  draft_->step = step;
-  draft_->state = std::move(state);
-  draft_->model = std::move(model);
+  auto draft = std::make_unique<Draft>();
+  draft->step = step;
+  draft->state = std::move(state);
+  draft->model = std::move(model);
+  task_ = me_.tasks().spawn("tacit-checkpoint", [this, at = draft.get()] { write_draft(*at); });
+  draft_ = std::move(draft);  // only now: without the task nobody would write it
   phase_ = Phase::kWriting;
   said_ = Said::kNotYet;
   looks_ = 0;
   next_ask_ = 1;
-  task_ = me_.tasks().spawn("tacit-checkpoint", [this, draft = draft_.get()] { write_draft(*draft); });
 }
 
 // The task's.

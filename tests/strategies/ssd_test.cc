@@ -74,7 +74,9 @@ TEST(Ssd, TheMeanOfTheWorkersIsWhereTheServersAre) {
   for (const auto& [optimizer, compress] :
        {Form{"sgd", ""}, Form{"sgd:momentum=0.8,weight_decay=0.05", ""},
         Form{"sgd:momentum=0.8,nesterov", ""}, Form{"sgd:momentum=0.8", "topk:ratio=1,ef,min=0"},
-        Form{"sgd", "topk:ratio=1,ef,momentum=0.8,min=0"}}) {
+        Form{"sgd", "topk:ratio=1,ef,momentum=0.8,min=0"},
+        Form{"sgd:momentum=0.8,weight_decay=0.05", "topk:ratio=1,ef,min=0"},
+        Form{"sgd:weight_decay=0.05", "topk:ratio=1,ef,momentum=0.8,min=0"}}) {
     ReplicaCase c{
         .strategy = "ssd:warmup=3,delay=4", .ranks = 3, .optimizer = optimizer, .compress = compress};
     with_replicas(c, [&](Replica& r, Strategy& s) {

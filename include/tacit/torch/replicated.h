@@ -66,7 +66,7 @@ class Replicated {
     // Ranks may take different numbers of steps: the one that is done calls join(). Costs a round of messages per step.
     bool uneven = false;
     // The loop itself changes weights between steps, on purpose and alike on every rank, such as by clamping them. Not
-    // for strategies that keep weights of their own (ssd, dc_s3gd).
+    // for strategies that keep weights of their own (ssd, dc_s3gd, compskip and others).
     bool weights_may_change = false;
   };
 
