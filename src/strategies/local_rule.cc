@@ -18,13 +18,17 @@ class OwnOptimizer final : public LocalRule {
  public:
   OwnOptimizer(Worker& w, double gain) : optimizer_(w.new_optimizer()) {
     const auto sgd = optimizer_->sgd();
-    // With the momentum in front of a compressor, the servers' weight decay is that much larger instead.
-    if (sgd && gain != optimizer_->gain())
-      optimizer_->set_sgd({1 - 1 / gain, sgd->weight_decay / gain, true});
+    if (!sgd || gain == optimizer_->gain()) return;
+    // The momentum is in front of a compressor, and the servers' decay does not pass through it.
+    decay_ = static_cast<float>(sgd->weight_decay);
+    optimizer_->set_sgd({1 - 1 / gain, 0, true});
   }
 
   void warm_up(Worker& w) override { step(w); }  // for its momentum
-  void step(Worker& w) override { optimizer_->step(w.gradient(), w.lr(), w.params()); }
+  void step(Worker& w) override {
+    if (decay_ != 0) kernels::scale(1 - w.lr() * decay_, w.params());
+    optimizer_->step(w.gradient(), w.lr(), w.params());
+  }
   void take(ConstFloatView) override {}
 
   void save(StateWriter& state) const override { optimizer_->save(state); }
@@ -32,6 +36,7 @@ class OwnOptimizer final : public LocalRule {
 
  private:
   const std::unique_ptr<Optimizer> optimizer_;
+  float decay_ = 0;  // beside the optimiser's
 };
 
 class GluRule final : public LocalRule {
