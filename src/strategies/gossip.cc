@@ -7,7 +7,7 @@
 // Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
 // Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i, sum w_i (tests/strategies/gossip_test.cc).
 // Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average
-//             (overlap=0: as in the paper). While an exchange is under way no other begins. Momentum stays local.
+//             (lag=0: as in the paper). While an exchange is under way no other begins. Momentum stays local.
 //             push_sum steps on z_i: x_i + w_i U(g_i), not x_i + U(g_i), as w_i may be small and U / w_i large.
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ namespace {
 
 class PullGossip final : public Strategy {
  public:
-  PullGossip(const PeerDraw& draw, bool overlap) : draw_(draw), overlap_(overlap) {}
+  PullGossip(const PeerDraw& draw, std::int64_t lag) : draw_(draw), lag_(lag) {}
 
   void start(Worker& w) override {
     Strategy::start(w);
@@ -34,13 +34,13 @@ class PullGossip final : public Strategy {
   }
 
   void step(Worker& w) override {
-    if (pull_->back()) ready_ = pull_->end();
+    if (pull_->back() || (pull_->out() && w.t() - asked_ >= lag_)) ready_ = pull_->end();
     merge(w.params());
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     board_->publish(w.params(), w.t());
     const std::optional<int> j = pull_->out() ? std::nullopt : draw_(w);
-    if (j) pull_->begin([this, peer = *j] { board_->read(peer, y_->view()); });  // y <- x_j
-    if (overlap_ || !(ready_ = pull_->end())) return;
+    if (j) ask(*j, w.t());
+    if (lag_ > 0 || !(ready_ = pull_->end())) return;
     merge(w.params());
     board_->publish(w.params(), w.t());
   }
@@ -74,13 +74,18 @@ class PullGossip final : public Strategy {
   void rejoin(Worker& w, StateReader&) override { board_->publish(w.params(), w.t()); }
 
  private:
+  void ask(int peer, std::int64_t t) {
+    asked_ = t;
+    pull_->begin([this, peer] { board_->read(peer, y_->view()); });  // y <- x_j
+  }
   void merge(FloatView x) {
     if (std::exchange(ready_, false)) kernels::average(y_->view(), x);  // x_i <- (x_i + y) / 2
   }
 
   const PeerDraw draw_;
-  const bool overlap_;
-  bool apart_ = true;  // until finish
+  const std::int64_t lag_;
+  std::int64_t asked_ = 0;  // the step of the pull that is under way
+  bool apart_ = true;       // until finish
   std::optional<Buffer> y_;
   bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
@@ -127,10 +132,10 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
   const PeerDraw draw = PeerDraw::read(options);
   const std::string modes[] = {"pull", "push"};
   const bool pulls = options.choice("mode", "pull", modes, {"who changes: who asks or is asked"}) == "pull";
-  const bool overlap = options.flag("overlap", true, {"pull: go on while the peer's weights are under way"});
+  const auto lag = options.integer("lag", 2, 0, kMany, {"pull: steps after which it is waited for"});
   const bool push_sum = options.flag("push_sum", false, {"push: send a weight too, and keep the mean"});
-  options.only_with(pulls ? "push_sum" : "overlap", false, pulls ? "mode=push" : "mode=pull");
-  if (pulls) return std::make_unique<PullGossip>(draw, overlap);
+  options.only_with(pulls ? "push_sum" : "lag", false, pulls ? "mode=push" : "mode=pull");
+  if (pulls) return std::make_unique<PullGossip>(draw, lag);
   return std::make_unique<PushGossip>(draw, push_sum);
 }
 

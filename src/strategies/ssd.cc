@@ -136,7 +136,7 @@ StrategyInfo ssd_info() {
           .make = [](OptionReader& options, int ranks) -> std::unique_ptr<Strategy> {
             const int servers = Shards::read_servers(options, ranks);
             return std::make_unique<Ssd>(
-                SsdOptions{options.integer("delay", 2, 1, kMany, {"steps between pulls of weights"}),
+                SsdOptions{options.integer("delay", 1, 1, kMany, {"steps between pulls of weights"}),
                            options.integer("warmup", 100, 0, kMany, {"synchronous steps at the start"}),
                            read_glu(options), servers});
           },

@@ -161,8 +161,9 @@ void Checkpointer::give_up(int rank) {
   if (names_) store_.drop(given_.job, draft_->step);
   if (rank == me_.rank())
     given_.warn("no checkpoint after step " + std::to_string(draft_->step) + ": " + draft_->error +
-                "; the run goes on, and the newest checkpoint is " +
-                (newest_ ? "that after step " + std::to_string(*newest_) : "none"));
+                "; the run goes on, " +
+                (newest_ ? "and the newest checkpoint is that after step " + std::to_string(*newest_)
+                         : "without any checkpoint so far"));
   draft_.reset();
 }
 

@@ -19,7 +19,7 @@ namespace {
 TEST(Gossip, APullTakesTheMeanOfBothAndLeavesThePeerAlone) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    FewNumbers r(me, "gossip:overlap=0");
+    FewNumbers r(me, "gossip:lag=0");
     if (me.rank() == 0) {  // 0 is late: it still has the start's weights when 1 pulls them
       me.tasks().clock().sleep(Seconds(0.005));
       r.step(0);
@@ -87,7 +87,7 @@ TEST(Gossip, DrawsItsPeersFromTheWholeGraphAndSendsWeightsAfterTheStep) {
   for (const bool push : {false, true})
     for (const Graph& graph : push ? pushes : pulls)
       simulate(cluster_of(kRanks), [&](Process& me) {
-        const std::string mode = push ? "gossip:mode=push,peers=" : "gossip:overlap=0,peers=";
+        const std::string mode = push ? "gossip:mode=push,peers=" : "gossip:lag=0,peers=";
         const std::vector<int> with = exchanges(me, mode + graph.peers, kSteps);
         const double each = static_cast<double>(kSteps) / static_cast<double>(graph.distances.size());
         for (int distance = 1; distance < kRanks; ++distance) {
@@ -115,7 +115,7 @@ TEST(Gossip, WithoutExchangesEveryRankTrainsAloneUntilTheEnd) {
 
 TEST(Gossip, ReplicasComeTogetherByPullsAlone) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"gossip", "gossip:overlap=0", "gossip:peers=ring", "gossip:peers=exponential",
+  for (const char* spec : {"gossip", "gossip:lag=0", "gossip:peers=ring", "gossip:peers=exponential",
                            "gossip:probability=0.5", "gossip:mode=push", "gossip:mode=push,push_sum"})
     simulate(cluster_of(5), [&](Process& me) {
       FewNumbers r(me, spec);
@@ -201,7 +201,7 @@ TEST(Gossip, AnExchangeSendsOneModelAndAHeader) {
   constexpr std::uint64_t kExchange = 4 * kCount + 32;
   for (const int ranks : {2, 3, 5})
     for (const char* mode :
-         {"gossip:", "gossip:overlap=0,", "gossip:mode=push,", "gossip:mode=push,push_sum,"})
+         {"gossip:", "gossip:lag=0,", "gossip:mode=push,", "gossip:mode=push,push_sum,"})
       for (const std::int64_t period : {1, 3}) {
         const std::string spec = mode + ("period=" + std::to_string(period));
         EXPECT_EQ(payload_sent(ranks, spec, 12, kCount),
@@ -235,12 +235,12 @@ TEST(Gossip, GoesOnWheneverARankCrashes) {
 
 TEST(Gossip, AResumedRunGivesTheSameBits) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"gossip", "gossip:overlap=0", "gossip:mode=push", "gossip:mode=push,push_sum"})
+  for (const char* spec : {"gossip", "gossip:lag=0", "gossip:mode=push", "gossip:mode=push,push_sum"})
     expect_resume(cluster_of(3), spec);
 }
 
 TEST(Gossip, LearnsWithEveryModeAndGraph) {
-  for (const char* spec : {"gossip:overlap=0", "gossip:peers=ring,period=4", "gossip:peers=exponential",
+  for (const char* spec : {"gossip:lag=0", "gossip:peers=ring,period=4", "gossip:peers=exponential",
                            "gossip:probability=0.3", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
     const Trained run = train({.strategy = spec, .steps = 40, .global_batch = 120});
     EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << spec;
