@@ -254,7 +254,12 @@ TEST(Shards, ARankTrainsOnItsOwnSamplesWhateverTheStrategyAndAsManyAsWithIid) {
   std::int64_t steps = 0;
   std::int64_t iid_steps = 0;
   const Seen seen = seen_by_ranks("ssgd", "classes:2", steps);
-  for (const auto& mine : seen) EXPECT_EQ(mine.size(), 2U);
+  std::set<std::int64_t> all;
+  for (const auto& mine : seen) {
+    EXPECT_EQ(mine.size(), 2U);
+    for (const auto& [label, times] : mine) all.insert(label);
+  }
+  EXPECT_EQ(all.size(), 4U);
   EXPECT_EQ(seen_by_ranks("local:period=3", "classes:2", steps), seen);
   for (const auto& mine : seen_by_ranks("ssgd", "iid", iid_steps)) EXPECT_EQ(mine.size(), 4U);
   EXPECT_EQ(steps, iid_steps);
