@@ -108,11 +108,13 @@ Counts counts_of_few_classes(const Sharding& how, const Classes& classes, std::s
     refuse(how, " leaves classes to nobody: " + std::to_string(ranks) + " workers hold " +
                     std::to_string(each * ranks) + " and the data have " + there + "; give classes:" +
                     std::to_string((classes.size() + ranks - 1) / ranks) + " or more, or more workers");
-  const auto holders = holders_of(classes.size(), each, ranks, seed);
+  auto holders = holders_of(classes.size(), each, ranks, seed);
+  Rng rng = draws(seed, Before::kShares);
   Counts counts(classes.size(), std::vector<std::size_t>(ranks));
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const std::size_t all = classes[c].size();
     const std::size_t shares = holders[c].size();
+    if (all < shares) shuffle(holders[c], rng);  // or the same ranks would go away empty from each class
     for (std::size_t i = 0; i < shares; ++i)
       counts[c][holders[c][i]] = all * (i + 1) / shares - all * i / shares;
   }
@@ -127,8 +129,10 @@ Counts counts_by_dirichlet(const Sharding& how, const Classes& classes, std::siz
   Rng rng = draws(seed, Before::kShares);
   for (int draw = 0; draw < kDraws; ++draw) {
     Counts counts;
-    for (const auto& samples : classes)
+    for (const auto& samples : classes) {
       counts.push_back(draw_counts(rng, how.alpha, static_cast<int>(ranks), samples.size()));
+      if (samples.size() < ranks) shuffle(counts.back(), rng);  // as above: cuts are rounded alike
+    }
     if (!rank_without_samples(counts)) return counts;
   }
   refuse(how, " left one of " + std::to_string(ranks) + " workers without a sample in each of " +

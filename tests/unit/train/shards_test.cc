@@ -154,6 +154,12 @@ TEST(Shards, NoRankIsLeftWithoutASample) {
   EXPECT_EQ(deal("classes:1", few, 6).size(), 6U);
 }
 
+TEST(Shards, WhereClassesAreSmallNotTheSameRanksGoAwayEmptyFromEach) {
+  const Labels small = equal_classes(50, 4);
+  for (const char* how : {"classes:50", "dirichlet:100000"})
+    for (const Shard& shard : deal(how, small, 20)) EXPECT_GT(classes_in(shard, small).size(), 1U) << how;
+}
+
 TEST(Shards, ExamplesAreAcceptedAndOptionsHaveAMeaning) {
   for (const ShardingInfo& info : builtin_shardings().all()) {
     EXPECT_EQ(Sharding::parse(info.example).kind, info.kind);
