@@ -74,7 +74,8 @@ void check_names(const TrainSettings& s) {
 std::optional<ShardSpread> spread_among(const TrainOptions& o, const Dataset& data, int workers) {
   const Sharding how = Sharding::parse(o.shards);
   if (how.iid()) return std::nullopt;
-  return spread_of(deal_samples(how, data.labels, workers, o.seed), data.labels);
+  const std::vector<std::uint32_t> labels = labels_of(data);
+  return spread_of(deal_samples(how, labels, workers, o.seed), labels);
 }
 
 DataPair load_for(const TrainSettings& s, int workers) {

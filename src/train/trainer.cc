@@ -30,7 +30,7 @@ std::unique_ptr<ShardSampler> make_shard(const Process& me, const TrainJob& job)
   const TrainOptions& o = job.options;
   const Sharding how = Sharding::parse(o.shards);
   if (how.iid()) return nullptr;
-  std::vector<Shard> all = deal_samples(how, job.data.train.labels, me.size(), o.seed);
+  std::vector<Shard> all = deal_samples(how, labels_of(job.data.train), me.size(), o.seed);
   return std::make_unique<ShardSampler>(std::move(all[static_cast<std::size_t>(me.rank())]),
                                         static_cast<std::size_t>(o.batch),
                                         ShardSampler::Place{me.rank(), o.seed});

@@ -2,7 +2,6 @@
 #include "train/data/shards.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -59,7 +58,7 @@ void read_alpha(std::string_view value, Sharding& how) {
 
 // The samples of each class that there is, in random order.
 using Classes = std::vector<std::vector<std::uint32_t>>;
-Classes classes_of(std::span<const std::uint8_t> labels, std::uint64_t seed) {
+Classes classes_of(std::span<const std::uint32_t> labels, std::uint64_t seed) {
   Classes all;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= all.size()) all.resize(std::size_t{labels[i]} + 1);
@@ -179,7 +178,9 @@ Sharding Sharding::parse(std::string_view text) {
   return how;
 }
 
-std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint8_t> labels, int ranks,
+std::vector<std::uint32_t> labels_of(const Dataset& data) { return {data.labels.begin(), data.labels.end()}; }
+
+std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint32_t> labels, int ranks,
                                 std::uint64_t seed) {
   TACIT_CHECK(!how.iid() && ranks >= 1 && !labels.empty(), "nothing is dealt out");
   const Classes classes = classes_of(labels, seed);
@@ -199,11 +200,12 @@ std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint8_
   return shards;
 }
 
-ShardSpread spread_of(std::span<const Shard> shards, std::span<const std::uint8_t> labels) {
+ShardSpread spread_of(std::span<const Shard> shards, std::span<const std::uint32_t> labels) {
   ShardSpread spread;
+  const std::size_t classes = std::size_t{*std::max_element(labels.begin(), labels.end())} + 1;
   double shares = 0;
   for (const Shard& each : shards) {
-    std::array<std::size_t, 256> counts{};
+    std::vector<std::size_t> counts(classes);
     for (const std::uint32_t sample : each) ++counts[labels[sample]];
     const auto size = static_cast<std::int64_t>(each.size());
     spread.smallest = &each == shards.data() ? size : std::min(spread.smallest, size);

@@ -10,6 +10,7 @@
 
 #include "tacit/core/registry.h"
 #include "tacit/runlog/events.h"
+#include "tacit/train/dataset.h"
 
 namespace tacit {
 
@@ -38,16 +39,19 @@ struct ShardingInfo {
 
 const Registry<ShardingInfo>& builtin_shardings();
 
+// The class of each sample.
+std::vector<std::uint32_t> labels_of(const Dataset& data);
+
 // The samples of one rank, ascending.
 using Shard = std::vector<std::uint32_t>;
 
 // One shard per rank; each sample is in exactly one. Depends on what is given here and on nothing else, and is the same on
 // every machine. Not for iid, which has no shards. Throws InvalidConfig where a rank would have no sample, or a class no
 // rank.
-std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint8_t> labels, int ranks,
+std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint32_t> labels, int ranks,
                                 std::uint64_t seed);
 
-ShardSpread spread_of(std::span<const Shard> shards, std::span<const std::uint8_t> labels);
+ShardSpread spread_of(std::span<const Shard> shards, std::span<const std::uint32_t> labels);
 
 // One rank's minibatches, from its own samples alone: it goes through them in the order of (seed, rank, pass), and then
 // again, in another order. A minibatch may have the end of one pass and the beginning of the next.

@@ -16,12 +16,12 @@
 namespace tacit::test {
 namespace {
 
-using Labels = std::vector<std::uint8_t>;
+using Labels = std::vector<std::uint32_t>;
 
 // One sample of each class after the other.
 Labels equal_classes(int classes, int each) {
   Labels labels;
-  for (int i = 0; i < classes * each; ++i) labels.push_back(static_cast<std::uint8_t>(i % classes));
+  for (int i = 0; i < classes * each; ++i) labels.push_back(static_cast<std::uint32_t>(i % classes));
   return labels;
 }
 
@@ -29,8 +29,8 @@ std::vector<Shard> deal(const std::string& how, const Labels& labels, int ranks,
   return deal_samples(Sharding::parse(how), labels, ranks, seed);
 }
 
-std::set<int> classes_in(const Shard& shard, const Labels& labels) {
-  std::set<int> all;
+std::set<std::uint32_t> classes_in(const Shard& shard, const Labels& labels) {
+  std::set<std::uint32_t> all;
   for (const std::uint32_t sample : shard) all.insert(labels[sample]);
   return all;
 }
@@ -58,11 +58,11 @@ TEST(Shards, WithClassesEachRankHasSoManyAndEachClassAboutAsManyRanks) {
   const Labels labels = equal_classes(10, 50);
   for (const std::int64_t each : {1, 2, 3, 7, 10})
     for (const int ranks : {10, 16, 25}) {
-      std::map<int, int> holders;
+      std::map<std::uint32_t, int> holders;
       for (const Shard& shard : deal("classes:" + std::to_string(each), labels, ranks)) {
-        const std::set<int> mine = classes_in(shard, labels);
+        const std::set<std::uint32_t> mine = classes_in(shard, labels);
         EXPECT_EQ(static_cast<std::int64_t>(mine.size()), each);
-        for (const int label : mine) ++holders[label];
+        for (const std::uint32_t label : mine) ++holders[label];
       }
       ASSERT_EQ(holders.size(), 10U);
       const auto [least, most] = std::minmax_element(
@@ -73,9 +73,9 @@ TEST(Shards, WithClassesEachRankHasSoManyAndEachClassAboutAsManyRanks) {
 
 TEST(Shards, SamplesOfAClassAreDividedAmongItsHolders) {
   const Labels labels = equal_classes(4, 100);
-  std::map<int, std::vector<std::size_t>> shares;
+  std::map<std::uint32_t, std::vector<std::size_t>> shares;
   for (const Shard& shard : deal("classes:2", labels, 6))
-    for (const int label : classes_in(shard, labels))
+    for (const std::uint32_t label : classes_in(shard, labels))
       shares[label].push_back(static_cast<std::size_t>(
           std::count_if(shard.begin(), shard.end(),
                         [&, at = label](std::uint32_t sample) { return labels[sample] == at; })));
@@ -115,7 +115,7 @@ TEST(Shards, WhatTheyAreIsTheSameOnEveryMachine) {
 }
 
 TEST(Shards, AClassWithoutSamplesIsNoClass) {
-  const Labels labels{3, 3, 7, 7, 200, 200};
+  const Labels labels{3, 3, 7, 7, 2000, 2000};
   EXPECT_EQ(spread_of(deal("classes:1", labels, 3), labels).largest_class, 1);
   expect_refusal([&] { deal("classes:4", labels, 3); }, {"classes:4", "3 classes"});
 }
