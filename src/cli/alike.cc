@@ -23,6 +23,7 @@ std::vector<Setting> alike(const TrainSettings& s) {
           {"--compress", t.compress},
           {"--model", s.model},
           {"--data", data_alike(s.data)},
+          {"--shards", t.shards},
           {"--epochs", by_steps ? "" : fmt::to_string(t.epochs)},
           {"--steps", by_steps ? fmt::to_string(t.steps) : ""},
           {"--bucket", t.bucket},

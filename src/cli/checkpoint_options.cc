@@ -25,9 +25,9 @@ constexpr const char* kAuto = "auto";
 // A run may go on for longer than it was meant to.
 constexpr std::array<const char*, 2> kLength{"--epochs", "--steps"};
 // What decides on which weights a run ends with, beside its length.
-constexpr std::array<const char*, 10> kDecisive{"--strategy",  "--compress", "--bucket", "--model",
-                                                "--data",      "--batch",    "--lr",     "--schedule",
-                                                "--optimizer", "--seed"};
+constexpr std::array<const char*, 11> kDecisive{"--strategy", "--compress",  "--bucket", "--model",
+                                                "--data",     "--shards",    "--batch",  "--lr",
+                                                "--schedule", "--optimizer", "--seed"};
 
 template <class Names>
 bool has(const Names& names, const std::string& name) {

@@ -36,7 +36,9 @@ Contender read_contender(sim::Table& run) {
   c.strategy = run.text("strategy", "");
   if (c.strategy.empty()) run.refuse("wants a strategy, such as strategy = \"local:period=8\"");
   c.compress = run.text("compress", "");
-  c.name = run.text("name", c.strategy + (c.compress.empty() ? "" : " " + c.compress));
+  c.shards = run.text("shards", "");
+  const auto after = [](const std::string& text) { return text.empty() ? "" : " " + text; };
+  c.name = run.text("name", c.strategy + after(c.compress) + after(c.shards));
   if (const double lr = run.number("lr", 0); lr != 0) c.lr = lr;
   c.optimizer = run.text("optimizer", "");
   run.finish();
@@ -56,6 +58,7 @@ void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
   const bool how_long = given("--epochs") || given("--steps");
   text("model", given("--model"), s.model);
   text("data", given("--data"), s.data);
+  text("shards", given("--shards"), s.train.shards);
   integer("epochs", how_long, s.train.epochs);
   integer("steps", how_long, s.train.steps);
   integer("batch", given("--batch"), s.train.batch);
@@ -83,6 +86,7 @@ SimulateSettings settings_of(const Experiment& e, const Contender& c, int worker
   train.compress = c.compress;
   if (c.lr) train.lr = *c.lr;
   if (!c.optimizer.empty()) train.optimizer = c.optimizer;
+  if (!c.shards.empty()) train.shards = c.shards;
   train.seed = seed;
   if (s.cost_only) train.target.reset();
   s.training.out /= folder_name(c.name);

@@ -20,6 +20,7 @@ struct Contender {
   std::string compress{};
   std::optional<double> lr{};
   std::string optimizer{};
+  std::string shards{};
 };
 
 struct Experiment {

@@ -22,6 +22,7 @@
 #include "tacit/core/text.h"
 #include "tacit/strategies/builtin.h"
 #include "tacit/train/dataset.h"
+#include "train/data/shards.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -107,6 +108,14 @@ const std::vector<Kind>& kinds() {
        [] {
          return entries_of(builtin_datasets(), "tacit train --data",
                            [](const DatasetInfo& d, OptionReader& o) { d.prepare(o); });
+       }},
+      {"shards",
+       [] {
+         Entries entries;
+         for (const ShardingInfo& i : builtin_shardings().all())
+           entries.push_back(
+               {i.name, i.summary, i.paper, "tacit train --shards " + i.example, [i] { return i.options; }});
+         return entries;
        }},
       {"optimizers", [] { return entries_of(builtin_optimizers(), "tacit train --optimizer", reads); }},
       {"schedules", [] { return entries_of(builtin_schedules(), "tacit train --schedule", reads); }},
@@ -209,7 +218,7 @@ void add_list(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
   list->add_option(
       "what", *what,
-      "strategies (if not said), compressors, models, datasets, optimizers, schedules, clusters or "
+      "strategies (if not said), compressors, models, datasets, shards, optimizers, schedules, clusters or "
       "experiments");
   list->add_option("name", *name, "One of them: every option with its default, its bounds and its meaning");
   auto legal = std::make_shared<bool>(false);

@@ -15,7 +15,8 @@ Values names_for(const CLI::App& app, const std::string& command, const std::str
   static const std::map<std::string, std::string> kinds{
       {"strategy", "strategies"}, {"strategies", "strategies"}, {"compress", "compressors"},
       {"model", "models"},        {"data", "datasets"},         {"optimizer", "optimizers"},
-      {"schedule", "schedules"},  {"cluster", "clusters"},      {"experiment", "experiments"}};
+      {"schedule", "schedules"},  {"cluster", "clusters"},      {"experiment", "experiments"},
+      {"shards", "shards"}};
   if (const auto kind = kinds.find(option); kind != kinds.end())
     return {names_of_kind(kind->second), option == "cluster" || option == "experiment"};
   if (option == "world") return {{"auto", "threads", "tcp", "mpi"}};

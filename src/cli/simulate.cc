@@ -18,6 +18,7 @@
 #include "tacit/core/text.h"
 #include "tacit/strategies/builtin.h"
 #include "train/cost.h"
+#include "train/data/shards.h"
 
 namespace tacit::cli {
 namespace {
@@ -79,6 +80,8 @@ Cluster check(const SimulateSettings& s) {
         "--cost-only has no weights to save or to begin with; leave --checkpoint, --resume and --init out");
   if (s.cost_only && s.training.train.steps == 0)
     throw InvalidConfig("--cost-only has no data to pass over; say --steps N, the number of steps");
+  if (s.cost_only && !Sharding::parse(s.training.train.shards).iid())
+    throw InvalidConfig("--cost-only has no data to deal out; leave --shards out");
   if (s.cost_only && !s.training.train.compress.empty())
     throw InvalidConfig(
         "--cost-only has no gradients that " + s.training.train.compress +
@@ -117,6 +120,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   if (!t.compress.empty()) add("--compress", t.compress);
   add("--model", s.training.model);
   add("--data", s.training.data);
+  add("--shards", t.shards);
   t.steps > 0 ? add("--steps", t.steps) : add("--epochs", t.epochs);
   add("--batch", t.batch);
   add("--lr", t.lr);

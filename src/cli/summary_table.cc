@@ -46,6 +46,14 @@ std::string describe(const RankLost& lost) {
   return fmt::format("rank {} was lost at step {}{}: {}", lost.rank, lost.step, back, lost.why);
 }
 
+std::string describe(const ShardSpread& spread) {
+  return fmt::format(
+      "{:.0f} % of a worker's samples are of one class, on average; the smallest shard has {} samples, the "
+      "largest {}",
+      100 * spread.largest_class, grouped(static_cast<double>(spread.smallest)),
+      grouped(static_cast<double>(spread.largest)));
+}
+
 void print_table(const Summary& s, std::optional<double> target) {
   const auto row = [](const char* name, const std::string& value) {
     const std::string line = fmt::format("{:<{}} {}", name, kNames, value);
@@ -58,6 +66,7 @@ void print_table(const Summary& s, std::optional<double> target) {
       fmt::format("{} with {} worker{} ({})", s.strategy, s.workers, s.workers == 1 ? "" : "s", s.world));
   if (!s.compress.empty()) row("compress", s.compress);
   row("model, data", s.model + ", " + s.data);
+  if (s.shard_spread) row("shards", s.shards + ": " + describe(*s.shard_spread));
   row("steps",
       fmt::format("{} ({} samples in {} s of {})", s.steps, grouped(static_cast<double>(s.samples)),
                   s.seconds < 10 ? fmt::format("{:.3f}", s.seconds) : fmt::format("{:.1f}", s.seconds),

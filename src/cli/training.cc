@@ -2,11 +2,9 @@
 // What tacit train and tacit simulate share: the whole of a run in a world that is open, up to the summary.
 #include "cli/training.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -32,9 +30,6 @@
 #include "train/divergence.h"
 #include "train/evaluation_plan.h"
 #include "train/model_file.h"
-#include "train/optimizer.h"
-#include "train/readiness.h"
-#include "train/schedule.h"
 #include "world/signals.h"
 
 namespace tacit::cli {
@@ -104,6 +99,7 @@ struct Prepared {
     data = loaded ? std::move(*loaded) : load_dataset(s.data);
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
+    spread = spread_among(s.train, data.train, world.size());
     const auto model = make(s);
     parameters = model->params().size();
     if (model->classifies()) guess = guess_of(data);
@@ -121,6 +117,7 @@ struct Prepared {
   std::int64_t total = 0;
   std::size_t parameters = 0;
   std::optional<Guess> guess;
+  std::optional<ShardSpread> spread;
 };
 
 // Whether the error says that the others gave this rank up.
@@ -216,6 +213,7 @@ class Run {
     if (alone) summary.only_rank = world_.rank();
     summary.model = started_.model;
     summary.data = started_.data;
+    summary.shard_spread = started_.shard_spread;
     summary.world = world_.name();
     summary.trace_hash = world_.trace_hash();
     if (const auto target = settings_.train.target)
@@ -277,23 +275,12 @@ RunStarted started(const World& world, const TrainSettings& s) {
   event.world = world.name();
   event.workers = world.size();
   event.batch = s.train.batch;
+  event.shards = s.train.shards;
   event.seed = s.train.seed;
   return event;
 }
 
 }  // namespace
-
-void check(const TrainSettings& s) {
-  check_counts(s.train);
-  if (s.train.target && !(*s.train.target > 0 && *s.train.target <= 1))
-    throw InvalidConfig(fmt::format(
-        "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
-  if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
-    throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
-  bucket_floats("--bucket", s.train.bucket, 1, builtin_strategies().find(s.train.strategy), false);
-  make_optimizer(s.train.optimizer);
-  make_schedule(s.train.schedule);
-}
 
 bool survives(const TrainSettings& s) { return builtin_strategies().find(s.train.strategy).survives; }
 
@@ -310,6 +297,9 @@ int train_in(World& world, const TrainSettings& settings, std::optional<DataPair
   event.lr = settings.train.lr;
   event.steps = prepared->total;
   event.parameters = static_cast<std::int64_t>(prepared->parameters);
+  event.shard_spread = prepared->spread;
+  if (event.shard_spread && !is_silent(settings, world))
+    spdlog::info("shards {}: {}", event.shards, describe(*event.shard_spread));
   const auto run = prepare<Run>(world, world, settings, event, prepared->guess);
   const Metadata about = describe_model(settings.model, prepared->context);
   std::exception_ptr unsaved;  // said at the end: what the run was like is worth more
@@ -363,6 +353,9 @@ void add_training_options(CLI::App& app, TrainSettings& s) {
       "as 256KiB; whole: nothing; auto: an eighth where that pays, which is with ssgd as it is");
   app.add_option("--model", s.model, "Network to train");
   app.add_option("--data", s.data, "Data set");
+  app.add_option("--shards", s.train.shards,
+                 "Which samples a worker has: iid: all, as all others; classes:K: those of K classes; "
+                 "dirichlet:ALPHA: drawn shares of each class, the more unlike the smaller ALPHA");
   auto* epochs = app.add_option("--epochs", s.train.epochs, "Passes over the data");
   app.add_option("--steps", s.train.steps, "Steps per worker, in place of --epochs (0: use --epochs)")
       ->excludes(epochs);

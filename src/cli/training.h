@@ -35,6 +35,10 @@ void check_counts(const TrainOptions& options);
 // The same for the names of what is trained, and on what.
 void check_names(const TrainSettings& settings);
 
+// How unlike the samples of so many workers are, where each has its own. Throws InvalidConfig where they cannot be dealt
+// out so.
+std::optional<ShardSpread> spread_among(const TrainOptions& options, const Dataset& data, int workers);
+
 // The data, for so many workers; refuses what does not fit to them. For worlds whose size is known before they are made:
 // where ranks are processes, one that ends before they meet would keep the others waiting.
 DataPair load_for(const TrainSettings& settings, int workers);

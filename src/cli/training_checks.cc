@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@
 #include "tacit/train/dataset.h"
 #include "tacit/train/trainer.h"
 #include "train/cost.h"
+#include "train/data/shards.h"
+#include "train/optimizer.h"
+#include "train/readiness.h"
+#include "train/schedule.h"
 
 namespace tacit::cli {
 namespace {
@@ -28,6 +33,19 @@ struct Count {
 };
 
 }  // namespace
+
+void check(const TrainSettings& s) {
+  check_counts(s.train);
+  if (s.train.target && !(*s.train.target > 0 && *s.train.target <= 1))
+    throw InvalidConfig(fmt::format(
+        "the target {} is no accuracy; give more than 0 and at most 1, such as 0.88", *s.train.target));
+  if (!(s.train.lr > 0) || !std::isfinite(s.train.lr))
+    throw InvalidConfig(fmt::format("--lr {} does not train; give a positive number", s.train.lr));
+  bucket_floats("--bucket", s.train.bucket, 1, builtin_strategies().find(s.train.strategy), false);
+  make_optimizer(s.train.optimizer);
+  make_schedule(s.train.schedule);
+  Sharding::parse(s.train.shards);
+}
 
 void check_counts(const TrainOptions& o) {
   for (const auto& [option, value, least, most] :
@@ -53,10 +71,18 @@ void check_names(const TrainSettings& s) {
   builtin_datasets().find(s.data);
 }
 
+std::optional<ShardSpread> spread_among(const TrainOptions& o, const Dataset& data, int workers) {
+  const Sharding how = Sharding::parse(o.shards);
+  if (how.iid()) return std::nullopt;
+  const std::vector<std::uint32_t> labels = labels_of(data);
+  return spread_of(deal_samples(how, labels, workers, o.seed), labels);
+}
+
 DataPair load_for(const TrainSettings& s, int workers) {
   check_compression(s.train, builtin_strategies(), workers);
   DataPair data = load_dataset(s.data);
   total_steps(s.train, data.train.size(), workers);
+  spread_among(s.train, data.train, workers);
   return data;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Events as JSON. One place names every field, for writing and for reading: fields(event, visit) calls
+// Events as JSON. One place names every field, for writing and for reading (read_json.h): fields(event, visit) calls
 // visit("name", member).
 #pragma once
 
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -24,6 +23,8 @@ void fields(E& e, const Visit& visit) {
   visit("compress", e.compress);
   visit("model", e.model);
   visit("data", e.data);
+  visit("shards", e.shards);
+  visit("shard_spread", e.shard_spread);
   visit("optimizer", e.optimizer);
   visit("schedule", e.schedule);
   visit("world", e.world);
@@ -86,17 +87,27 @@ void fields(E& e, const Visit& visit) {
   }
 }
 
-// Logs of earlier versions have none of these.
-inline bool is_recent(std::string_view name) { return name == "advice" || name == "back"; }
+template <class E, class Visit>
+requires std::is_same_v<std::remove_const_t<E>, ShardSpread>
+void fields(E& e, const Visit& visit) {
+  visit("smallest", e.smallest);
+  visit("largest", e.largest);
+  visit("largest_class", e.largest_class);
+}
 
-// For lists of them.
+// Logs of earlier versions have none of these.
+inline bool is_recent(std::string_view name) {
+  return name == "advice" || name == "back" || name == "shards";
+}
+
+// For those that stand inside others.
 template <class E>
-concept Listed = std::is_same_v<E, RankLost> || std::is_same_v<E, RankTimes>;
-template <Listed E>
+concept Inner = std::is_same_v<E, RankLost> || std::is_same_v<E, RankTimes> || std::is_same_v<E, ShardSpread>;
+template <Inner E>
 void to_json(Json& json, const E& each) {
   fields(each, [&](const char* name, const auto& value) { json[name] = value; });
 }
-template <Listed E>
+template <Inner E>
 void from_json(const Json& json, E& each) {
   fields(each, [&](const char* name, auto& value) {
     if (!is_recent(name) || json.contains(name)) json.at(name).get_to(value);
@@ -112,6 +123,8 @@ void fields(E& e, const Visit& visit) {
   visit("compress", e.compress);
   visit("model", e.model);
   visit("data", e.data);
+  visit("shards", e.shards);
+  visit("shard_spread", e.shard_spread);
   visit("world", e.world);
   visit("workers", e.workers);
   visit("only_rank", e.only_rank);
@@ -163,38 +176,6 @@ Json to_json(const Event& event) {
 // Never throws: a path or message in another encoding than UTF-8 gets replacement characters.
 inline std::string dump(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-template <class T>
-void read_field(const Json& field, T& value) {
-  if constexpr (requires { value.has_value(); }) {
-    if (!field.is_null()) value = field.get<typename T::value_type>();
-  } else if constexpr (std::is_same_v<T, double>) {
-    value =
-        field.is_null() ? std::numeric_limits<double>::quiet_NaN() : field.get<double>();  // JSON has no NaN
-  } else {
-    field.get_to(value);
-  }
-}
-
-template <class Event>
-Event from_json(const Json& json) {
-  Event event;
-  fields(event, [&](const char* name, auto& value) {
-    using Value = std::remove_cvref_t<decltype(value)>;
-    constexpr bool list =
-        std::is_same_v<Value, std::vector<RankLost>> || std::is_same_v<Value, std::vector<RankTimes>>;
-    constexpr bool optional = requires { value.has_value(); };
-    // Logs of earlier versions have no lists either.
-    const bool recent = list || optional || is_recent(name);
-    if (recent && !json.contains(name)) return;
-    if constexpr (list) {
-      json.at(name).get_to(value);
-    } else {
-      read_field(json.at(name), value);
-    }
-  });
-  return event;
 }
 
 }  // namespace tacit

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "core/files.h"
-#include "runlog/json.h"
+#include "runlog/read_json.h"
 #include "tacit/core/error.h"
 
 namespace tacit {

@@ -5,10 +5,15 @@
 
 namespace tacit {
 
-void FlatWorker::compute(const Model::Ready& ready) {
+std::span<const std::uint32_t> FlatWorker::own_samples() {
   const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
   const std::int64_t step = t() + origin_;
-  gather(parts_.data, parts_.sampler.indices(step / per_epoch, step % per_epoch, rank()), batch_);
+  if (parts_.shard != nullptr) return parts_.shard->indices(step);
+  return parts_.sampler.indices(step / per_epoch, step % per_epoch, rank());
+}
+
+void FlatWorker::compute(const Model::Ready& ready) {
+  gather(parts_.data, own_samples(), batch_);
   loss_ = parts_.model.compute_gradient(batch_, ready);
 }
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "tacit/train/dataset.h"
 #include "tacit/train/model.h"
 #include "tacit/train/replica_worker.h"
+#include "train/data/shards.h"
 #include "train/schedule.h"
 #include "train/time_account.h"
 
@@ -26,6 +28,7 @@ class FlatWorker final : public ReplicaWorker {
     const Dataset& data;
     Sampler& sampler;
     TimeAccount& times;
+    ShardSampler* shard = nullptr;  // what this rank draws from, where not from all samples
   };
   FlatWorker(Process& process, std::uint64_t seed, const Parts& parts)
       : ReplicaWorker(process, seed), parts_(parts), asked_(parts.optimizer.sgd()) {}
@@ -55,6 +58,7 @@ class FlatWorker final : public ReplicaWorker {
   std::span<const FloatView> buffers() override { return parts_.model.buffers(); }
 
  private:
+  std::span<const std::uint32_t> own_samples();
   void compute_again(std::optional<std::int64_t> piece) override;
   double place_momentum(const MomentumRule& rule) override;
 

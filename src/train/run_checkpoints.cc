@@ -10,6 +10,7 @@
 #include "tacit/core/error.h"
 #include "tacit/core/state.h"
 #include "tacit/core/version.h"
+#include "train/data/shards.h"
 
 namespace tacit {
 namespace {
@@ -163,6 +164,8 @@ void RunCheckpoints::tell(std::int64_t first) const {
         "it is of " + count(found_->manifest.ranks) + " and this run has " + count(parts_.me.size()) +
         ": the run goes on from the mean model, and what the optimiser and the strategy kept on each rank "
         "is dropped";
+  if (!same_ranks() && !Sharding::parse(parts_.job.options.shards).iid())
+    dropped += "; the samples are dealt out anew among " + count(parts_.me.size());
   parts_.job.observer.on_resume({version(), first, parts_.me.size(), found_->path.string(), dropped});
 }
 

@@ -44,6 +44,7 @@ Summary summarize(const TrainOptions& options, std::span<const RankReport> repor
   s.status = status;
   s.strategy = options.strategy;
   s.compress = options.compress;
+  s.shards = options.shards;
   s.workers = static_cast<int>(reports.size());
   s.lost = reports[0].lost;
   s.seed = options.seed;

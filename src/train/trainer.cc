@@ -11,6 +11,7 @@
 #include "tacit/core/text.h"
 #include "tacit/world/agreement.h"
 #include "train/admissions.h"
+#include "train/data/shards.h"
 #include "train/evaluation_plan.h"
 #include "train/flat_worker.h"
 #include "train/link_times.h"
@@ -23,6 +24,17 @@
 
 namespace tacit {
 namespace {
+
+// What this rank draws from, where it has samples of its own.
+std::unique_ptr<ShardSampler> make_shard(const Process& me, const TrainJob& job) {
+  const TrainOptions& o = job.options;
+  const Sharding how = Sharding::parse(o.shards);
+  if (how.iid()) return nullptr;
+  std::vector<Shard> all = deal_samples(how, labels_of(job.data.train), me.size(), o.seed);
+  return std::make_unique<ShardSampler>(std::move(all[static_cast<std::size_t>(me.rank())]),
+                                        static_cast<std::size_t>(o.batch),
+                                        ShardSampler::Place{me.rank(), o.seed});
+}
 
 // One rank's run.
 class RankTrainer {
@@ -40,8 +52,10 @@ class RankTrainer {
         sampler_(job.data.train.size(), static_cast<std::size_t>(job.options.batch), me.size(),
                  job.options.seed),
         total_(total_steps(job.options, job.data.train.size(), me.size())),
+        shard_(make_shard(me, job)),
         worker_(me, job.options.seed,
-                {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_}),
+                {*model_, *optimizer_, *schedule_, job.options.lr, total_, job.data.train, sampler_, times_,
+                 shard_.get()}),
         readiness_(model_->tensors(), bucket(), [this](Slice bucket) { strategy_->ready(worker_, bucket); }),
         plan_(job.options.evaluate_every, job.options.target),
         checkpoints_({me, job, worker_, *model_, *optimizer_, *strategy_}),
@@ -51,6 +65,10 @@ class RankTrainer {
     worker_.set_compress(job.options.compress);
     if (readiness_.overlaps()) worker_.set_buckets(readiness_.buckets());
     worker_.set_pieces(strategy_->pieces(me.size()));
+    if (shard_ && worker_.pieces() > 0)
+      throw InvalidConfig("the strategy " + job.options.strategy +
+                          " chooses which samples a rank computes, and --shards " + job.options.shards +
+                          " says which it has; leave one of the two out");
   }
 
   void run() {
@@ -89,6 +107,7 @@ class RankTrainer {
             {"schedule", o.schedule},
             {"bucket", std::to_string(bucket() * sizeof(float)) + " bytes"},
             {"batch", std::to_string(o.batch)},
+            {"shards", o.shards},
             {"lr", exact(o.lr)},
             {"seed", std::to_string(o.seed)},
             {"the number of steps", std::to_string(total_)},
@@ -328,6 +347,7 @@ class RankTrainer {
   TimeAccount times_;
   Sampler sampler_;
   const std::int64_t total_;
+  const std::unique_ptr<ShardSampler> shard_;
   FlatWorker worker_;
   Readiness readiness_;
   EvaluationPlan plan_;

@@ -52,6 +52,11 @@ TEST_F(Differing, SeedsAndCompressorsAreRefused) {
       "rank 1");
 }
 
+TEST_F(Differing, ShardsAreRefused) {
+  expect_refused("--model mlp --steps 5 --shards classes:4", "--model mlp --steps 5",
+                 "--shards is classes:4 on ranks 0 and 2 and iid on rank 1");
+}
+
 TEST_F(Differing, ModelsAreRefusedBeforeTheyAreMade) {
   expect_refused("--model mlp --steps 5", "--model mlp:hidden=7 --steps 5",
                  "--model is mlp on ranks 0 and 2 and mlp:hidden=7 on rank 1");

@@ -78,6 +78,8 @@ TEST_F(CheckpointCli, WhatMakesNoSenseIsRefusedInOneLine) {
   ASSERT_EQ(tacit("train --workers 2 --steps 20 --checkpoint saved --checkpoint-every 8" + kQuick).code, 0);
   expect_refusal("train --workers 2 --resume saved --lr 0.1 --seed 3",
                  {"--lr is 0.1 and was 0.02", "--seed is 3 and was 1", "--init"});
+  expect_refusal("train --workers 2 --resume saved --shards classes:5",
+                 {"--shards is classes:5 and was iid"});
   expect_refusal("train --workers 2 --resume saved --steps 10", {"16 steps done", "nothing is left"});
   expect_refusal("train --workers 2 --resume none", {"none is missing", "--checkpoint"});
   expect_refusal("train --workers 2 --checkpoint saved" + kQuick,

@@ -123,6 +123,37 @@ TEST_F(Cli, ImpossibleNumbersAreRefused) {
                  {"batch", "25"});
 }
 
+TEST_F(Cli, ShardsThatAreNotAlikeAreSaidAtTheStartInTheSummaryAndInTheLog) {
+  const std::string args = "train --workers 4 --steps 5 --out o --overwrite" + std::string(kQuick);
+  const Result r = tacit(args + " --shards classes:5");
+  EXPECT_EQ(r.code, 0) << r.err;
+  const std::string words =
+      "20 % of a worker's samples are of one class, on average; the smallest shard has ";
+  EXPECT_NE(r.err.find("shards classes:5: " + words), std::string::npos) << r.err;
+  EXPECT_NE(r.out.find("shards          classes:5: 20 % of"), std::string::npos) << r.out;
+  const auto summary = nlohmann::json::parse(slurp(path("o/summary.json")));
+  EXPECT_EQ(summary.at("shards"), "classes:5");
+  EXPECT_NEAR(summary.at("shard_spread").at("largest_class").get<double>(), 0.2, 0.01);
+  const RunRecord log = read_run_log(path("o/run.jsonl"));
+  EXPECT_EQ(log.started.shards, "classes:5");
+  ASSERT_TRUE(log.started.shard_spread);
+  EXPECT_EQ(log.started.shard_spread->smallest, summary.at("shard_spread").at("smallest").get<int>());
+
+  const Result alike = tacit(args);
+  EXPECT_EQ((alike.out + alike.err).find("shard"), std::string::npos) << alike.out << alike.err;
+  EXPECT_TRUE(nlohmann::json::parse(slurp(path("o/summary.json"))).at("shard_spread").is_null());
+}
+
+TEST_F(Cli, ShardsThatCannotBeAreRefused) {
+  expect_refusal("train --shards foo" + std::string(kQuick), {"'foo'", "dirichlet"});
+  expect_refusal("train --shards classes:0" + std::string(kQuick), {"--shards classes:0", "1 or more"});
+  expect_refusal("train --shards dirichlet:x" + std::string(kQuick), {"--shards dirichlet:x", "ALPHA"});
+  expect_refusal("train --workers 4 --shards classes:11" + std::string(kQuick), {"classes:11", "10 classes"});
+  expect_refusal("train --workers 2 --shards classes:2" + std::string(kQuick), {"classes:5 or more"});
+  expect_refusal("train --workers 12 --batch 1 --shards dirichlet:0.00001 --data synthetic:samples=16",
+                 {"--shards dirichlet:0.00001", "12 workers", "larger ALPHA"});
+}
+
 // Sets a variable for the programs that a test starts.
 class Variable {
  public:

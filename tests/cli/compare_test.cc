@@ -35,6 +35,33 @@ TEST_F(Compare, AnotherComparisonIntoAFolderAsksWhetherItMayOverwriteTheFirst) {
   expect_refusal(compare + "ssgd" + train_, {"cmp/compare.json is no comparison", "--overwrite"});
 }
 
+TEST_F(Compare, ShardsArePartOfWhatARunIsAndMayDifferFromRunToRun) {
+  const std::string compare = "compare --quiet --out cmp --strategies ssgd" + train_;
+  ASSERT_EQ(tacit(compare + " --shards classes:3").code, 0);
+  const auto first = nlohmann::json::parse(slurp(path("cmp/compare.json")))["rows"][0]["runs"][0];
+  EXPECT_NE(first["identity"]["options"].get<std::string>().find("--shards classes:3 "), std::string::npos);
+  expect_refusal(compare + " --shards classes:4", {"cmp/compare.json has 1 run "});
+
+  std::ofstream(path("shards.toml")) << "cluster = \"cluster.toml\"\nmodel = \"logistic\"\n"
+                                        "data = \"synthetic:samples=960\"\nsteps = 20\nbatch = 10\n"
+                                        "shards = \"classes:3\"\n[[run]]\nstrategy = \"ssgd\"\n"
+                                        "[[run]]\nstrategy = \"ssgd\"\nshards = \"iid\"\n";
+  const auto rows = json("compare --quiet --json --experiment shards.toml --out both")["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["runs"][0]["weights_hash"], first["weights_hash"]);
+  EXPECT_EQ(rows[1]["strategy"], "ssgd iid");
+  EXPECT_NE(rows[1]["runs"][0]["weights_hash"], first["weights_hash"]);
+  // The world does not change what a rank has.
+  const auto alone = json(
+      "train --workers 4 --json --model logistic --data synthetic:samples=960 --steps 20 --batch 10 "
+      "--shards classes:3");
+  EXPECT_EQ(alone["weights_hash"], first["weights_hash"]);
+  const auto given = json("compare --quiet --json --experiment shards.toml --out given --shards classes:4");
+  EXPECT_NE(given["rows"][0]["runs"][0]["weights_hash"], first["weights_hash"]);
+  expect_refusal("simulate --cluster cluster.toml --cost-only --model resnet50 --steps 2 --shards classes:3",
+                 {"--cost-only", "leave --shards out"});
+}
+
 TEST_F(Compare, OnATerminalAComparisonIsNoWiderThanItAndSaysWhatIsLeft) {
   const std::vector<std::string> compare{"compare",
                                          "--cluster",

@@ -43,11 +43,12 @@ TEST_F(Cli, WhatIsNoStrategyIsListedWithItsOptionsToo) {
   EXPECT_TRUE(has(tacit("list optimizers sgd").out, "nesterov"));
   EXPECT_TRUE(has(tacit("list schedules cosine").out, "floor"));
   EXPECT_TRUE(has(tacit("list models mlp").out, "hidden units"));
+  EXPECT_TRUE(has(tacit("list shards dirichlet").out, "ALPHA"));
 }
 
 TEST_F(Cli, ListsFitIntoEightyColumns) {
-  for (const char* what : {"strategies", "compressors", "models", "datasets", "clusters", "strategies wagma",
-                           "compressors topk", "--legal"})
+  for (const char* what : {"strategies", "compressors", "models", "datasets", "shards", "clusters",
+                           "strategies wagma", "compressors topk", "shards dirichlet", "--legal"})
     for (const std::string& line : lines_of(tacit(std::string("list ") + what).out))
       EXPECT_LE(line.size(), 80U) << what << ": " << line;
 }
@@ -71,6 +72,7 @@ TEST_F(Cli, BashCompletesCommandsOptionsAndNames) {
   EXPECT_EQ(offers("train --strategy lo", 3), "local\n");
   EXPECT_EQ(offers("train --world th", 3), "threads\n");
   EXPECT_EQ(offers("train --model ml", 3), "mlp\n");
+  EXPECT_EQ(offers("compare --shards di", 3), "dirichlet\n");
   EXPECT_EQ(offers("list comp", 2), "compressors\n");
   EXPECT_EQ(offers("help bench", 2), "bench\n");
   EXPECT_EQ(offers("train --workers 4", 3), "\n");

@@ -84,6 +84,12 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Returns, ::testing::Values("gossip", "wagma
 
 using ReturnsOfAll = Returns;
 
+TEST_P(ReturnsOfAll, ARankWithSamplesOfItsOwnTakesPartAgain) {
+  train_and_kill({2}, "--shards classes:3");
+  EXPECT_NE(out().find("4 of 4 workers finished"), std::string::npos) << out() << err();
+  EXPECT_NE(out().find("[0] shards          classes:3: "), std::string::npos) << out();
+}
+
 TEST_P(ReturnsOfAll, RankZeroMayComeBackAndOthersAfterIt) {
   train_and_kill({0, 3, 0}, "");
   EXPECT_NE(out().find("4 of 4 workers finished"), std::string::npos) << out() << err();

@@ -39,6 +39,7 @@ struct TrainCase {
   const ModelRegistry* models = nullptr;  // default: the built-in ones
   CheckpointOptions checkpoint{};
   TrainObserver* observer = nullptr;  // default: nobody looks
+  std::string shards = "iid";
 };
 
 struct Trained {
@@ -100,6 +101,7 @@ inline Trained train_by(const std::function<void(const std::function<void(Proces
   options.optimizer = c.optimizer;
   options.schedule = c.schedule;
   options.batch = c.global_batch / c.ranks;
+  options.shards = c.shards;
   options.lr = c.lr;
   options.seed = c.seed;
   options.steps = c.steps;

@@ -9,6 +9,14 @@
 
 namespace tacit {
 
+// How unlike the samples of ranks are, where each has its own.
+struct ShardSpread {
+  std::int64_t smallest = 0;  // samples of the rank that has the fewest
+  std::int64_t largest = 0;   // and of the one that has the most
+  double largest_class =
+      0;  // of a rank's samples, the share of the class that it has most of; mean over ranks
+};
+
 // How a run was asked for, as the user wrote it.
 struct RunStarted {
   std::string version;
@@ -16,6 +24,8 @@ struct RunStarted {
   std::string compress;  // empty: nothing is compressed
   std::string model;
   std::string data;
+  std::string shards;
+  std::optional<ShardSpread> shard_spread;  // of a run whose ranks all draw from the same samples: none
   std::string optimizer;
   std::string schedule;
   std::string world;
@@ -84,6 +94,8 @@ struct Summary {
   std::string compress;  // empty: nothing was compressed
   std::string model;
   std::string data;
+  std::string shards;
+  std::optional<ShardSpread> shard_spread;
   std::string world;
   int workers = 1;
   // The rank that all numbers are of, where a run of processes did not come to its end: it knows no other's.

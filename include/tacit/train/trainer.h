@@ -43,6 +43,8 @@ struct TrainOptions {
   // `auto`: a size, where that pays.
   std::string bucket = "auto";
   std::int64_t batch = 32;  // per worker
+  // Which samples a rank has: `iid`: all, as all others; `classes:2`, `dirichlet:0.1`: docs/shards.md.
+  std::string shards = "iid";
   double lr = 0.02;
   std::uint64_t seed = 1;
   std::int64_t epochs = 1;

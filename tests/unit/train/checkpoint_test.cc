@@ -90,6 +90,33 @@ TEST(Checkpoints, AResumedRunEndsWithTheBitsOfOneThatWasNotStopped) {
   }
 }
 
+TEST(Checkpoints, AResumedRunDrawsOnFromItsOwnShard) {
+  for (const char* shards : {"classes:2", "dirichlet:0.3"})
+    for (const char* strategy : {"ssgd", "local:period=4"}) {
+      const TempDir folder;
+      TrainCase c = case_of(strategy);
+      c.shards = shards;
+      const std::string whole = train(c).summary.weights_hash;
+      EXPECT_EQ(train(saving(c, folder.path())).summary.weights_hash, whole);
+      for (const std::int64_t step : {5, 15})
+        EXPECT_EQ(train(resuming(c, at(folder.path(), step))).summary.weights_hash, whole)
+            << shards << ", " << strategy << " from " << step;
+    }
+}
+
+TEST(Checkpoints, WithAnotherNumberOfRanksSamplesAreDealtOutAnewAndThatIsSaid) {
+  const TempDir folder;
+  TrainCase c = case_of("ssgd");
+  c.shards = "classes:2";
+  train(saving(c, folder.path()));
+  Told told;
+  c.ranks = 2;
+  c.observer = &told;
+  EXPECT_EQ(train(resuming(c, at(folder.path(), 15))).summary.steps, 19);
+  ASSERT_EQ(told.resumed.size(), 1U);
+  expect_parts(told.resumed[0].dropped, {"of 3 ranks", "dealt out anew among 2 ranks"});
+}
+
 TEST(Checkpoints, WhatARunHasCountedGoesOnToo) {
   const TempDir folder;
   const TrainCase plain = case_of("ssgd");

@@ -269,6 +269,8 @@ TEST(Trainer, AStrategyMayChooseThePiecesThatARankComputes) {
   EXPECT_LT(*alone.summary.loss, alone.first_loss);
   const Trained together = train({.strategy = "ssgd"});
   expect_near(alone.params[3], together.params[3], 1e-4F);
+  expect_refusal([&] { train({.strategy = "every_piece", .shards = "classes:1"}, strategies); },
+                 {"every_piece", "--shards classes:1", "leave one of the two out"});
 }
 
 }  // namespace
