@@ -122,6 +122,7 @@ std::vector<std::string> command_line(const SimulateSettings& s) {
   add("--data", s.training.data);
   add("--shards", t.shards);
   t.steps > 0 ? add("--steps", t.steps) : add("--epochs", t.epochs);
+  if (t.bucket != TrainOptions{}.bucket) add("--bucket", t.bucket);
   add("--batch", t.batch);
   add("--lr", t.lr);
   add("--schedule", t.schedule);

@@ -62,6 +62,16 @@ TEST_F(Compare, ShardsArePartOfWhatARunIsAndMayDifferFromRunToRun) {
                  {"--cost-only", "leave --shards out"});
 }
 
+TEST_F(Compare, TheSizeOfBucketsIsThatOfTheRunByItself) {
+  const auto hash = [&](const std::string& bucket) {
+    const auto table =
+        json("compare --strategies ssgd --json --overwrite --out cmp --bucket " + bucket + train_);
+    return table["rows"][0]["runs"][0]["trace_hash"].get<std::string>();
+  };
+  EXPECT_EQ(hash("1KiB"), json("simulate --strategy ssgd --json --bucket 1KiB" + train_)["trace_hash"]);
+  EXPECT_NE(hash("1KiB"), hash("whole"));
+}
+
 TEST_F(Compare, OnATerminalAComparisonIsNoWiderThanItAndSaysWhatIsLeft) {
   const std::vector<std::string> compare{"compare",
                                          "--cluster",
