@@ -8,9 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/comparison_json.h"
 #include "cli/comparison_table.h"
 #include "cli/terminal.h"
-#include "core/whole_file.h"
 #include "runlog/reader.h"
 #include "tacit/core/error.h"
 
@@ -19,79 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-const char* text_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::kFinished:
-      return "finished";
-    case RunStatus::kDiverged:
-      return "diverged";
-    case RunStatus::kFailed:
-      return "failed";
-    default:
-      return "missing";
-  }
-}
-
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json to_json(const Identity& i) {
-  return {{"options", i.options}, {"cluster", i.cluster}, {"data", i.data}, {"program", i.program}};
-}
-
-Identity identity_from(const Json& json) {
-  return {json.at("options"), json.at("cluster"), json.at("data"), json.at("program")};
-}
-
-Json to_json(const Outcome& o) {
-  Json json{{"seed", o.seed},
-            {"status", text_of(o.status)},
-            {"error", o.error},
-            {"picked_up", o.picked_up},
-            {"identity", to_json(o.identity)}};
-  if (!o.has_numbers()) return json;
-  json.update({{"step_seconds", o.step_seconds},
-               {"seconds", optional_json(o.seconds)},
-               {"target_seconds", optional_json(o.target_seconds)},
-               {"accuracy", optional_json(o.accuracy)},
-               {"bytes_per_worker", o.bytes_per_worker},
-               {"computing", o.computing},
-               {"communicating", o.communicating},
-               {"waiting", o.waiting},
-               {"trace_hash", o.trace_hash},
-               {"weights_hash", o.weights_hash}});
-  return json;
-}
-
-Json to_json(const Comparison& c) {
-  Json rows = Json::array();
-  for (const Row& row : c.rows) {
-    Json runs = Json::array();
-    for (const Outcome& o : row.outcomes) runs.push_back(to_json(o));
-    const auto mean = [&](const Value& value) {
-      const auto s = spread(row, value);
-      return s ? Json(s->mean) : Json(nullptr);
-    };
-    rows.push_back({{"strategy", row.name},
-                    {"workers", row.workers},
-                    {"step_seconds", mean(step_seconds)},
-                    {"seconds", mean(seconds)},
-                    {"target_seconds", mean(target_seconds)},
-                    {"accuracy", mean(accuracy)},
-                    {"bytes_per_worker", mean(bytes)},
-                    {"computing", mean(computing)},
-                    {"communicating", mean(communicating)},
-                    {"waiting", mean(waiting)},
-                    {"speed_up", optional_json(row.speed_up)},
-                    {"runs", runs}});
-  }
-  return {
-      {"title", c.title}, {"target", optional_json(c.target)}, {"complete", c.complete()}, {"rows", rows}};
-}
-
-std::string json_text(const Comparison& c) {
-  return to_json(c).dump(2, ' ', false, Json::error_handler_t::replace);
-}
 
 bool all_finished(const Row& row) { return row.count(RunStatus::kFinished) == row.outcomes.size(); }
 
@@ -134,16 +61,18 @@ Outcome outcome_without_numbers(std::uint64_t seed, RunStatus status, const std:
 void Comparison::set_speed_ups() {
   const auto time = [&](const Row& row) -> std::optional<double> {
     if (!all_finished(row)) return std::nullopt;
-    const auto s = spread(row, cost_only ? Value(seconds) : Value(target_seconds));
+    const auto s = sample_of(row, cost_only ? Value(seconds) : Value(target_seconds));
     return s ? std::optional(s->mean) : std::nullopt;
   };
   for (Row& row : rows) {
-    const Row& first =
-        *std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.workers == row.workers; });
-    const auto base = time(first);
+    const auto base = time(first_of(row));
     const auto own = time(row);
     row.speed_up = base && own && *own > 0 ? std::optional(*base / *own) : std::nullopt;
   }
+}
+
+const Row& Comparison::first_of(const Row& row) const {
+  return *std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.workers == row.workers; });
 }
 
 bool Comparison::good() const { return std::all_of(rows.begin(), rows.end(), all_finished); }
@@ -155,17 +84,9 @@ bool Comparison::complete() const {
 
 void Comparison::print() const { fmt::print("{}", table_of(*this, columns_of(STDOUT_FILENO))); }
 
-void Comparison::print_json() const { fmt::print("{}\n", json_text(*this)); }
+void Comparison::print_json() const { fmt::print("{}\n", json_text(to_json(*this))); }
 
-void Comparison::write(const fs::path& file) const {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  try {
-    write_whole_file(file, json_text(*this) + "\n");
-  } catch (const Error& why) {
-    throw InvalidConfig(std::string(why.what()) + "; give --out a place you may write to");
-  }
-}
+void Comparison::write(const fs::path& file) const { write_account(file, to_json(*this)); }
 
 EarlierRuns::EarlierRuns(const fs::path& file) : file_(file) {
   std::ifstream in(file);

@@ -55,6 +55,10 @@ struct Comparison {
   std::optional<double> target;
   bool cost_only = false;
   std::vector<Row> rows;
+  std::string machine{};  // that it was made on
+
+  // The first row with as many workers: what a row is held against.
+  const Row& first_of(const Row& row) const;
 
   // By the mean time to the target: none where no target was wanted, where a run of either line missed it, diverged or
   // failed, or is missing. Runs for their cost alone learn nothing that could be equal; there it is the time of all

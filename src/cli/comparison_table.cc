@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "cli/text_table.h"
 
 namespace tacit::cli {
 namespace {
-
-constexpr std::size_t kNoteIndent = 2;
-constexpr std::size_t kShortestName = 8;
 
 struct Unit {
   double size;
@@ -31,28 +29,30 @@ Unit bytes_unit(double bytes) {
 }
 Unit percent(double) { return {0.01, "%", 2}; }
 
-// "84.01 %", or with several seeds "84.01 ±0.23 %".
-std::string text_of(const std::optional<Spread>& s, Unit (*unit)(double), bool several,
-                    const char* absent = "-") {
+// "84.01 %", or of several runs "84.01 ±0.23 %".
+std::string text_of(const std::optional<Sample>& s, Unit (*unit)(double), const char* absent = "-") {
   if (!s) return absent;
   const Unit u = unit(s->mean);
   const std::string value = fmt::format("{:.{}f}", s->mean / u.size, u.digits);
-  return several ? fmt::format("{} ±{:.{}f} {}", value, s->most / u.size, u.digits, u.text)
-                 : value + " " + u.text;
+  return s->deviation ? fmt::format("{} ±{:.{}f} {}", value, *s->deviation / u.size, u.digits, u.text)
+                      : value + " " + u.text;
+}
+
+// Seeds hardly change it.
+std::string bytes_text_of(const Row& row) {
+  std::optional<Sample> s = sample_of(row, bytes);
+  if (s) s->deviation.reset();
+  return text_of(s, bytes_unit);
 }
 
 // "62/30/8 %"
 std::string times_of(const Row& row) {
-  const auto compute = spread(row, computing);
-  const auto communicate = spread(row, communicating);
-  const auto wait = spread(row, waiting);
+  const auto compute = sample_of(row, computing);
+  const auto communicate = sample_of(row, communicating);
+  const auto wait = sample_of(row, waiting);
   if (!compute || !communicate || !wait) return "-";
   return fmt::format("{:.0f}/{:.0f}/{:.0f} %", 100 * compute->mean, 100 * communicate->mean,
                      100 * wait->mean);
-}
-
-std::string padding(const std::string& text, std::size_t to) {
-  return std::string(to - std::min(to, width_of(text)), ' ');
 }
 
 std::string speed_up_of(const Row& row) {
@@ -84,119 +84,146 @@ std::vector<Heading> headings_of(const Columns& columns) {
   return all;
 }
 
-using Cells = std::vector<std::string>;
-
 Cells head_of(const Columns& columns) {
   Cells cells;
   for (const Heading& each : headings_of(columns)) cells.push_back(each.text);
   return cells;
 }
 
-// Of the columns behind the keys, where they are in several tables.
-std::vector<std::size_t> order_of(const Columns& columns) {
+// Where they are in several tables.
+ColumnOrder order_of(const Columns& columns) {
   const std::vector<Heading> all = headings_of(columns);
-  std::vector<std::size_t> order;
+  ColumnOrder order{columns.keys()};
   for (const bool decides : {true, false})
     for (std::size_t i = columns.keys(); i < all.size(); ++i)
-      if (all[i].decides == decides) order.push_back(i);
+      if (all[i].decides == decides) order.behind.push_back(i);
   return order;
 }
 
-Cells cells_of(const Row& row, const Columns& columns) {
+bool has_numbers(const Row& row) {
+  return std::any_of(row.outcomes.begin(), row.outcomes.end(),
+                     [](const Outcome& o) { return o.has_numbers(); });
+}
+
+Cells keys_of(const Row& row, bool with_workers) {
   Cells cells{row.name};
-  if (columns.workers) cells.push_back(std::to_string(row.workers));
-  const bool none = std::none_of(row.outcomes.begin(), row.outcomes.end(),
-                                 [](const Outcome& o) { return o.has_numbers(); });
-  if (none) {
-    cells.push_back(row.count(RunStatus::kFailed) > 0 ? "failed" : "missing");
-    return cells;
-  }
-  const bool several = row.outcomes.size() > 1;
-  cells.push_back(text_of(spread(row, step_seconds), time_unit, several));
-  cells.push_back(text_of(spread(row, seconds), time_unit, several));
-  if (columns.target)
-    cells.push_back(text_of(spread(row, target_seconds), time_unit, several, "not reached"));
-  cells.push_back(text_of(spread(row, accuracy), percent, several));
-  cells.push_back(text_of(spread(row, bytes), bytes_unit, false));
-  cells.push_back(times_of(row));
-  cells.push_back(speed_up_of(row));
+  if (with_workers) cells.push_back(std::to_string(row.workers));
   return cells;
 }
 
-std::vector<std::size_t> widths_of(const std::vector<Cells>& lines) {
-  std::vector<std::size_t> widths(lines[0].size());
-  for (const Cells& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i)
-      if (i == 0 || line.size() == widths.size()) widths[i] = std::max(widths[i], width_of(line[i]));
-  return widths;
-}
-
-std::size_t sum_of(const std::vector<std::size_t>& widths) {
-  std::size_t sum = 0;
-  for (const std::size_t each : widths) sum += (sum > 0 ? 2 : 0) + each;
-  return sum;
-}
-
-std::string aligned(const std::vector<Cells>& lines, std::size_t columns) {
-  std::vector<std::size_t> widths = widths_of(lines);
-  const std::size_t numbers = sum_of(widths) - widths[0];
-  if (sum_of(widths) > columns) widths[0] = std::max(kShortestName, columns - std::min(columns, numbers));
-  std::string text;
-  for (const Cells& cells : lines) {
-    const std::string name = cut(cells[0], widths[0]);
-    std::string line = name + padding(name, widths[0]);
-    for (std::size_t i = 1; i < cells.size(); ++i) line += "  " + padding(cells[i], widths[i]) + cells[i];
-    text += cut(line, columns) + "\n";
+Cells cells_of(const Row& row, const Columns& columns) {
+  Cells cells = keys_of(row, columns.workers);
+  if (!has_numbers(row)) {
+    cells.push_back(row.count(RunStatus::kFailed) > 0 ? "failed" : "missing");
+    return cells;
   }
-  return text;
-}
-
-// One table, if there is room for it, or several that have the same keys. A line without numbers is in the first.
-std::string tables(const std::vector<Cells>& lines, const Columns& which, std::size_t columns) {
-  const std::vector<std::size_t> widths = widths_of(lines);
-  if (sum_of(widths) <= columns) return aligned(lines, columns);
-  // A name that takes more than half of a line is cut for the sake of what is said of it.
-  const std::size_t keys = std::min(
-      columns / 2, sum_of({widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(which.keys())}));
-  std::vector<std::size_t> left = order_of(which);
-  std::string text;
-  while (!left.empty()) {
-    std::size_t taken = 0;
-    for (std::size_t width = keys; taken < left.size(); ++taken) {
-      width += 2 + widths[left[taken]];
-      if (taken > 0 && width > columns) break;
-    }
-    std::vector<Cells> part;
-    for (const Cells& line : lines) {
-      const bool whole = line.size() == widths.size();
-      if (!whole && !text.empty()) continue;
-      part.emplace_back(line.begin(),
-                        line.begin() + static_cast<std::ptrdiff_t>(whole ? which.keys() : line.size()));
-      for (std::size_t i = 0; whole && i < taken; ++i) part.back().push_back(line[left[i]]);
-    }
-    text += (text.empty() ? "" : "\n") + aligned(part, columns);
-    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(taken));
-  }
-  return text;
+  cells.push_back(text_of(sample_of(row, step_seconds), time_unit));
+  cells.push_back(text_of(sample_of(row, seconds), time_unit));
+  if (columns.target) cells.push_back(text_of(sample_of(row, target_seconds), time_unit, "not reached"));
+  cells.push_back(accuracy_text(sample_of(row, accuracy)));
+  cells.push_back(bytes_text_of(row));
+  cells.push_back(times_of(row));
+  cells.push_back(speed_up_of(row));
+  return cells;
 }
 
 std::string name_of(const Row& row, bool with_workers) {
   return row.name + (with_workers ? fmt::format(", {} workers", row.workers) : "");
 }
 
-// "ssd, 8 workers, seed 3 diverged: the loss rose ..."
-std::vector<std::string> bad_runs(const Row& row, bool with_workers) {
+std::string verdict_of(const std::optional<PairedDifference>& d) {
+  if (!d) return "-";
+  const auto chance = d->may_be_chance();
+  if (!chance) return "one seed";
+  if (*chance) return "may be chance";
+  return d->sample.mean > 0 ? "more accurate" : "less accurate";
+}
+
+// Of all rows but those that the others are held against; empty where there are no others, or one seed.
+std::string differences(const Comparison& c, bool with_workers, std::size_t columns) {
+  std::vector<Cells> lines{{"strategy"}};
+  if (with_workers) lines[0].push_back("workers");
+  lines[0].insert(lines[0].end(), {"seeds", "difference", "95 % interval", "verdict"});
+  bool several = false;
+  for (const Row& row : c.rows) {
+    several = several || row.outcomes.size() > 1;
+    const Row& first = c.first_of(row);
+    if (&first == &row) continue;
+    const auto d = accuracy_difference(row, first);
+    lines.push_back(keys_of(row, with_workers));
+    lines.back().insert(lines.back().end(), {d ? std::to_string(d->sample.n) : "-", points_text(d),
+                                             interval_text(d), verdict_of(d)});
+  }
+  if (!several || c.cost_only || lines.size() == 1) return "";
+  const std::string against = with_workers ? "the first line with as many workers" : c.rows[0].name;
+  const std::string title = "Accuracy against " + against + ", seed by seed, in points:";
+  return "\n" + wrapped(title, columns, kNoteIndent) + "\n" +
+         table_text(lines, {with_workers ? std::size_t{2} : std::size_t{1}}, columns);
+}
+
+// What the numbers are, and what they cannot show.
+std::vector<std::string> remarks_on(const Comparison& c) {
+  std::vector<std::string> lines;
+  std::size_t seeds = 0;
+  for (const Row& row : c.rows) seeds = std::max(seeds, row.outcomes.size());
+  if (seeds > 1) lines.push_back(fmt::format("± is the sample standard deviation over {} seeds.", seeds));
+  if (!c.target && !c.cost_only)
+    lines.emplace_back("No speed-ups: strategies are compared at equal accuracy, which --target gives.");
+  if (seeds == 1 && c.rows.size() > 1 && !c.cost_only)
+    lines.emplace_back("One seed: any difference in accuracy may be chance; --seeds 1,2,3 says how much is.");
+  return lines;
+}
+
+}  // namespace
+
+std::optional<Sample> sample_of(const Row& row, const Value& value) {
+  std::vector<double> all;
+  for (const Outcome& o : row.outcomes) {
+    if (!o.has_numbers()) continue;
+    const std::optional<double> one = value(o);
+    if (!one) return std::nullopt;
+    all.push_back(*one);
+  }
+  if (all.empty()) return std::nullopt;
+  return sample_of(all);
+}
+
+std::optional<PairedDifference> accuracy_difference(const Row& row, const Row& other) {
+  if (!sample_of(row, accuracy) || !sample_of(other, accuracy)) return std::nullopt;
+  std::vector<double> values;
+  std::vector<double> others;
+  for (const Outcome& o : row.outcomes)
+    for (const Outcome& p : other.outcomes)
+      if (o.seed == p.seed && o.has_numbers() && p.has_numbers()) {
+        values.push_back(*o.accuracy);
+        others.push_back(*p.accuracy);
+      }
+  if (values.empty()) return std::nullopt;
+  return paired_difference(values, others);
+}
+
+std::string accuracy_text(const std::optional<Sample>& sample) { return text_of(sample, percent); }
+
+std::string points_text(const std::optional<PairedDifference>& d) {
+  return d ? fmt::format("{:+.2f}", 100 * d->sample.mean) : "-";
+}
+
+std::string interval_text(const std::optional<PairedDifference>& d) {
+  if (!d || !d->interval) return "-";
+  return fmt::format("{:+.2f} to {:+.2f}", 100 * d->interval->low, 100 * d->interval->high);
+}
+
+std::vector<std::string> bad_runs(const Row& row, RunStatus status, bool with_workers) {
   std::vector<std::string> lines;
   for (const Outcome& o : row.outcomes) {
-    if (o.status != RunStatus::kDiverged && o.status != RunStatus::kFailed) continue;
+    if (o.status != status) continue;
     const std::string seed = row.outcomes.size() > 1 ? fmt::format(", seed {}", o.seed) : "";
     lines.push_back(fmt::format("{}{} {}: {}", name_of(row, with_workers), seed,
-                                o.status == RunStatus::kDiverged ? "diverged" : "failed", o.error));
+                                status == RunStatus::kDiverged ? "diverged" : "failed", o.error));
   }
   return lines;
 }
 
-// "ssd, 8 workers is missing with seeds 3, 4"
 std::string missing_runs(const Row& row, bool with_workers) {
   std::string seeds;
   for (const Outcome& o : row.outcomes)
@@ -208,38 +235,21 @@ std::string missing_runs(const Row& row, bool with_workers) {
   return fmt::format("{} is missing{}", name_of(row, with_workers), with);
 }
 
-}  // namespace
-
-std::optional<Spread> spread(const Row& row, const Value& value) {
-  std::vector<double> all;
-  for (const Outcome& o : row.outcomes) {
-    if (!o.has_numbers()) continue;
-    const std::optional<double> one = value(o);
-    if (!one) return std::nullopt;
-    all.push_back(*one);
-  }
-  if (all.empty()) return std::nullopt;
-  Spread s;
-  for (const double each : all) s.mean += each / static_cast<double>(all.size());
-  for (const double each : all) s.most = std::max(s.most, std::abs(each - s.mean));
-  return s;
-}
-
 std::string table_of(const Comparison& c, std::size_t columns) {
   const bool with_workers =
       std::any_of(c.rows.begin(), c.rows.end(), [&](const Row& r) { return r.workers != c.rows[0].workers; });
   const Columns which{with_workers, c.target};
   std::vector<Cells> lines{head_of(which)};
   for (const Row& row : c.rows) lines.push_back(cells_of(row, which));
-  std::string text = tables(lines, which, columns);
+  std::string text = table_text(lines, order_of(which), columns);
   const auto note = [&](const std::string& line) { text += wrapped(line, columns, kNoteIndent) + "\n"; };
   for (const Row& row : c.rows) {
-    for (const std::string& line : bad_runs(row, with_workers)) note(line);
+    for (const RunStatus status : {RunStatus::kDiverged, RunStatus::kFailed})
+      for (const std::string& line : bad_runs(row, status, with_workers)) note(line);
     if (const std::string line = missing_runs(row, with_workers); !line.empty()) note(line);
   }
-  if (!c.target && !c.cost_only)
-    note("No speed-ups: strategies are compared at equal accuracy, which --target gives.");
-  return text;
+  for (const std::string& line : remarks_on(c)) note(line);
+  return text + differences(c, with_workers, columns);
 }
 
 }  // namespace tacit::cli

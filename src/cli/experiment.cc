@@ -45,6 +45,12 @@ Contender read_contender(sim::Table& run) {
   return c;
 }
 
+// A row that has another optimiser than the rest of its table says so.
+void name_optimizer(Contender& c, const std::string& usual) {
+  if (c.optimizer.empty() || c.optimizer == usual || c.name.find(c.optimizer) != std::string::npos) return;
+  c.name += " " + c.optimizer;
+}
+
 // What the user gave as an option stays.
 void read_training(sim::Table& file, const Given& given, TrainSettings& s) {
   const auto text = [&](const char* key, bool stays, std::string& value) {
@@ -162,10 +168,25 @@ Experiment read_experiment(const fs::path& file, const SimulateSettings& base, c
   if (e.seeds.empty()) e.seeds = {base.training.train.seed};
   if (const double target = table.number("target", 0); target != 0 && !given("--target"))
     e.base.training.train.target = target;
-  for (sim::Table& run : table.tables("run")) e.contenders.push_back(read_contender(run));
+  for (sim::Table& run : table.tables("run")) {
+    e.contenders.push_back(read_contender(run));
+    name_optimizer(e.contenders.back(), e.base.training.train.optimizer);
+  }
   if (e.contenders.empty())
     table.refuse_value("run", "one table or more, written [[run]], each with a strategy");
   table.finish();
+  return e;
+}
+
+Experiment experiment_of(const Asked& asked, const SimulateSettings& base, const Given& given) {
+  if (!asked.experiment.empty()) return read_experiment(asked.experiment, base, given);
+  if (base.cluster.empty()) throw InvalidConfig("say --cluster FILE and --strategies, or --experiment FILE");
+  Experiment e;
+  e.title = "strategies";
+  e.base = base;
+  e.seeds = {base.training.train.seed};
+  for (const std::string& strategy : split_strategies(asked.strategies))
+    e.contenders.push_back({strategy, strategy, base.training.train.compress});
   return e;
 }
 

@@ -45,6 +45,15 @@ using Given = std::function<bool(const std::string& option)>;
 Experiment read_experiment(const std::filesystem::path& file, const SimulateSettings& base,
                            const Given& given);
 
+// What a command line asks for: a file, or strategies on the cluster that the settings name.
+struct Asked {
+  std::filesystem::path experiment;
+  std::string strategies;
+};
+
+// With the seed of the settings where nothing else is said. Throws InvalidConfig.
+Experiment experiment_of(const Asked& asked, const SimulateSettings& base, const Given& given);
+
 // One simulation of an experiment.
 struct Trial {
   std::size_t contender = 0;

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/comparison_json.h"
 #include "cli/comparison_table.h"
 #include "runlog/writer.h"
 #include "support/temp_dir.h"
@@ -92,7 +94,7 @@ TEST(Comparison, WhatIsMissingIsSaidAndTheRestIsShown) {
   EXPECT_FALSE(c.good());
   EXPECT_FALSE(c.rows[0].speed_up);
   const std::string table = table_of(c);
-  EXPECT_TRUE(has(table, "6.00 ±0.00 s")) << table;
+  EXPECT_TRUE(has(table, " 6.00 s")) << "one run has no deviation\n" << table;
   EXPECT_TRUE(has(table, "missing\nssgd is missing with seed 2\nssd is missing with seeds 2, 2\n")) << table;
 }
 
@@ -115,11 +117,77 @@ TEST(Comparison, ATableFitsIntoAnyTerminalAndLosesNothing) {
     if (columns < 40) continue;
     for (const char* words :
          {"strategy", "workers", "per step", "all steps", "to 80.0 %", "accuracy", "sent/worker",
-          "comp/comm/wait", "speed-up", "local:period=16", "8.00 ±2.00 s", "62/30/8 %", "failed"})
+          "comp/comm/wait", "speed-up", "local:period=16", "8.00 ±2.83 s", "62/30/8 %", "failed"})
       EXPECT_TRUE(has(table, words)) << columns << "\n" << words << "\n" << table;
   }
   const std::string table = table_of(c, 60);
   EXPECT_LT(table.find("speed-up"), table.find("per step")) << "what decides comes first\n" << table;
+}
+
+Row row_of(const std::string& name, const std::vector<double>& accuracies) {
+  Row row{name, 4, {}};
+  for (const double each : accuracies) {
+    row.outcomes.push_back(run_of(row.outcomes.size() + 1, 6));
+    row.outcomes.back().accuracy = each;
+  }
+  return row;
+}
+
+TEST(Comparison, ADifferenceIsTakenSeedBySeed) {
+  Row row = row_of("ssd", {0.84, 0.88, 0.91});
+  const Row first = row_of("ssgd", {0.83, 0.87, 0.90});
+  const auto d = accuracy_difference(row, first);
+  EXPECT_EQ(d->sample.n, 3U);
+  EXPECT_NEAR(d->sample.mean, 0.01, 1e-12) << "the seeds themselves are much farther apart";
+  EXPECT_NEAR(*d->sample.deviation, 0, 1e-12);
+  std::reverse(row.outcomes.begin(), row.outcomes.end());
+  EXPECT_NEAR(*accuracy_difference(row, first)->sample.deviation, 0, 1e-12) << "in whatever order they stand";
+  row.outcomes[0] = outcome_without_numbers(3, RunStatus::kMissing, "");
+  EXPECT_EQ(accuracy_difference(row, first)->sample.n, 2U);
+  row.outcomes[1].status = RunStatus::kDiverged;
+  EXPECT_EQ(accuracy_difference(row, first)->sample.n, 2U)
+      << "what diverged is not left out for what it says";
+  row.outcomes[1].accuracy.reset();
+  EXPECT_FALSE(accuracy_difference(row, first));
+}
+
+TEST(Comparison, ADifferenceWhoseIntervalHasZeroIsCalledChance) {
+  const Comparison c =
+      comparison({row_of("ssgd", {0.83, 0.87, 0.90}), row_of("local", {0.85, 0.86, 0.93}),
+                  row_of("gossip", {0.81, 0.8502, 0.8798}), row_of("ssd", {0.8501, 0.89, 0.92})});
+  const std::string table = table_of(c);
+  EXPECT_TRUE(has(table, "Accuracy against ssgd, seed by seed, in points:\n")) << table;
+  EXPECT_TRUE(has(table, "local         3       +1.33  -3.84 to +6.50  may be chance\n")) << table;
+  EXPECT_TRUE(has(table, " less accurate\n")) << table;
+  EXPECT_TRUE(has(table, " more accurate\n")) << table;
+  EXPECT_TRUE(has(table, "± is the sample standard deviation over 3 seeds.\n")) << table;
+  const auto rows = to_json(c)["rows"];
+  EXPECT_EQ(rows[0]["accuracy_difference"], nullptr);
+  EXPECT_EQ(rows[1]["accuracy_difference"]["may_be_chance"], true);
+  EXPECT_EQ(rows[2]["accuracy_difference"]["may_be_chance"], false);
+  EXPECT_LT(rows[2]["accuracy_difference"]["high"], 0);
+  EXPECT_EQ(rows[3]["accuracy_n"], 3);
+  EXPECT_NEAR(rows[3]["accuracy_deviation"].get<double>(), 0.0351, 1e-4);
+}
+
+TEST(Comparison, OneSeedShowsNoDifferenceAndSaysSo) {
+  const Comparison c = comparison({row_of("ssgd", {0.83}), row_of("local", {0.85})});
+  EXPECT_TRUE(has(table_of(c), "One seed: any difference in accuracy may be chance")) << table_of(c);
+  EXPECT_FALSE(has(table_of(c), "Accuracy against")) << table_of(c);
+  const auto difference = to_json(c)["rows"][1]["accuracy_difference"];
+  EXPECT_EQ(difference["n"], 1);
+  EXPECT_EQ(difference["low"], nullptr);
+  EXPECT_EQ(difference["may_be_chance"], nullptr);
+}
+
+TEST(Comparison, RowsOfOtherNumbersOfWorkersAreHeldAgainstTheirOwnFirst) {
+  Comparison c = comparison({row_of("ssgd", {0.80, 0.81}), row_of("ssd", {0.70, 0.72}),
+                             row_of("ssgd", {0.60, 0.61}), row_of("ssd", {0.62, 0.65})});
+  c.rows[2].workers = c.rows[3].workers = 8;
+  EXPECT_LT(to_json(c)["rows"][1]["accuracy_difference"]["mean"], 0);
+  EXPECT_EQ(to_json(c)["rows"][2]["accuracy_difference"], nullptr);
+  EXPECT_GT(to_json(c)["rows"][3]["accuracy_difference"]["mean"], 0);
+  EXPECT_TRUE(has(table_of(c), "against the first line with as many workers")) << table_of(c);
 }
 
 // Writes the log of a run.
