@@ -4,7 +4,7 @@ find_library(TACIT_SIMGRID_LIBRARY simgrid)
 find_package(toml11 QUIET)
 find_package(Boost 1.74 QUIET)  # SimGrid's headers include some of its headers
 if(NOT TACIT_SIMGRID_INCLUDE OR NOT TACIT_SIMGRID_LIBRARY OR NOT toml11_FOUND OR NOT Boost_FOUND)
-  message(STATUS "SimGrid or toml11 was not found: building without tacit::sim, so without tacit simulate and tacit compare. "
+  message(STATUS "SimGrid or toml11 was not found: building without tacit::sim, so without tacit simulate, compare and tune. "
                  "Install libsimgrid-dev and libtoml11-dev, or say -DTACIT_SIM=OFF to keep it so.")
   set(TACIT_SIM OFF)
   return()

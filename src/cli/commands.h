@@ -22,6 +22,7 @@ int complain(const std::exception_ptr& error);
 void add_train(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

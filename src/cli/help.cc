@@ -58,7 +58,7 @@ int write_share(const CLI::App& app, const fs::path& folder) {
 
 // Those that train, measure or start something, and may have many options.
 bool may_have_config(const CLI::App& command) {
-  for (const char* name : {"train", "simulate", "compare", "bench", "launch"})
+  for (const char* name : {"train", "simulate", "compare", "tune", "bench", "launch"})
     if (command.get_name() == name) return true;
   return false;
 }

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   tacit::cli::add_train(app, action);
   tacit::cli::add_simulate(app, action);
   tacit::cli::add_compare(app, action);
+  tacit::cli::add_tune(app, action);
   tacit::cli::add_evaluate(app, action);
   tacit::cli::add_list(app, action);
   tacit::cli::add_bench(app, action);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled where the simulator is not built; simulate.cc and compare.cc elsewhere.
+// Compiled where the simulator is not built; simulate.cc, compare.cc and tune.cc elsewhere.
 #include "cli/commands.h"
 #include "tacit/core/error.h"
 
@@ -23,5 +23,6 @@ void add_absent(CLI::App& app, Action& action, const std::string& name) {
 
 void add_simulate(CLI::App& app, Action& action) { add_absent(app, action, "simulate"); }
 void add_compare(CLI::App& app, Action& action) { add_absent(app, action, "compare"); }
+void add_tune(CLI::App& app, Action& action) { add_absent(app, action, "tune"); }
 
 }  // namespace tacit::cli

@@ -108,7 +108,7 @@ TEST_F(Cli, TheManPageHasEveryCommandAndEveryOption) {
   std::erase(page, '\\');
   std::size_t options = 0;
   for (const char* command :
-       {"train", "simulate", "compare", "list", "bench", "launch", "help", "completion"}) {
+       {"train", "simulate", "compare", "tune", "list", "bench", "launch", "help", "completion"}) {
     const auto begin = page.find(std::string(".SS tacit ") + command);
     ASSERT_NE(begin, std::string::npos) << command;
     const std::string section = page.substr(begin, page.find("\n.S", begin) - begin);

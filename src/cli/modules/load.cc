@@ -27,7 +27,7 @@ struct Kind {
 };
 constexpr Kind kTorch{"tacit-torch.so", "the models of LibTorch need", "libtorch-dev",
                       "tacit-torch, or libtorch-dev and build Tacit again", ", or use --model mlp"};
-constexpr Kind kSim{"tacit-sim.so", "tacit simulate and tacit compare need", "libsimgrid-dev",
+constexpr Kind kSim{"tacit-sim.so", "tacit simulate, compare and tune need", "libsimgrid-dev",
                     "libsimgrid-dev and build Tacit again", ""};
 
 // Beside the program, as in a build tree, or where it was installed to, as seen from the program.
