@@ -4,12 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cli/text_table.h"
 
 namespace tacit::cli {
 namespace {
+
+// A difference of less than a point is believed of so many seeds: the interval of a few is right on average, but luck in
+// their deviation makes it narrow.
+constexpr double kSmall = 0.01;
+constexpr std::size_t kSeedsForSmall = 8;
 
 struct Unit {
   double size;
@@ -136,6 +142,7 @@ std::string verdict_of(const std::optional<PairedDifference>& d) {
   const auto chance = d->may_be_chance();
   if (!chance) return "one seed";
   if (*chance) return "may be chance";
+  if (std::abs(d->sample.mean) < kSmall && d->sample.n < kSeedsForSmall) return "needs 8 seeds";
   return d->sample.mean > 0 ? "more accurate" : "less accurate";
 }
 

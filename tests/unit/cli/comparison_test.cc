@@ -170,6 +170,16 @@ TEST(Comparison, ADifferenceWhoseIntervalHasZeroIsCalledChance) {
   EXPECT_NEAR(rows[3]["accuracy_deviation"].get<double>(), 0.0351, 1e-4);
 }
 
+TEST(Comparison, ADifferenceOfLessThanAPointIsBelievedOfEightSeeds) {
+  const std::vector<double> first{0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87};
+  std::vector<double> more = first;
+  for (std::size_t i = 0; i < more.size(); ++i) more[i] += i % 2 == 0 ? 0.006 : 0.005;
+  EXPECT_TRUE(has(table_of(comparison({row_of("ssgd", first), row_of("ssd", more)})), "more accurate"));
+  const std::vector<double> fewer(more.begin(), more.end() - 1);
+  const std::string table = table_of(comparison({row_of("ssgd", first), row_of("ssd", fewer)}));
+  EXPECT_TRUE(has(table, "needs 8 seeds")) << table;
+}
+
 TEST(Comparison, OneSeedShowsNoDifferenceAndSaysSo) {
   const Comparison c = comparison({row_of("ssgd", {0.83}), row_of("local", {0.85})});
   EXPECT_TRUE(has(table_of(c), "One seed: any difference in accuracy may be chance")) << table_of(c);
