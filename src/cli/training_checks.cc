@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,10 @@ void check_counts(const TrainOptions& o) {
 void check_names(const TrainSettings& s) {
   const std::string model = Spec::parse(s.model).name;
   const std::vector<std::string> known = all_models(1).names();
+  const bool trains = std::any_of(known.begin(), known.end(),
+                                  [&](const std::string& each) { return canonical(each) == model; });
   for (const NamedSize& each : named_sizes())
-    if (canonical(each.name) == model)
+    if (canonical(each.name) == model && !trains)
       throw InvalidConfig(fmt::format(
           "the model {} is known by its size alone, to tacit simulate --cost-only; to train, give one of {}",
           each.name, fmt::join(known, ", ")));
