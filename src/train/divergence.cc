@@ -19,7 +19,9 @@ constexpr std::int64_t kFewestRising = 10;  // a few steps of a large rate may g
 // By class.
 std::vector<double> shares(const Dataset& data) {
   std::vector<double> all(static_cast<std::size_t>(std::max(1, data.classes)));
-  for (const std::uint8_t label : data.labels) all[label] += 1 / static_cast<double>(data.size());
+  const std::vector<std::size_t> counts = data.samples->per_class();
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    all[i] = static_cast<double>(counts[i]) / static_cast<double>(data.size());
   return all;
 }
 

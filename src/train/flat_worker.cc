@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "train/flat_worker.h"
 
+#include <algorithm>
+
 #include "means/momentum_place.h"
 
 namespace tacit {
 
 void FlatWorker::compute(const Model::Ready& ready) {
-  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
   const std::int64_t step = t() + origin_;
-  gather(parts_.data, parts_.sampler.indices(step / per_epoch, step % per_epoch, rank()), batch_);
+  parts_.data.samples->gather(parts_.sampler.wanted(step, rank()), batch_);
+  look_ahead(step);
   loss_ = parts_.model.compute_gradient(batch_, ready);
+}
+
+void FlatWorker::look_ahead(std::int64_t step) {
+  const int ahead = parts_.data.samples->batches_ahead();
+  if (ahead == 0) return;
+  if (!ahead_) ahead_.emplace(parts_.sampler);
+  expected_ = std::max(expected_, step + 1);
+  for (; expected_ <= step + ahead && expected_ < parts_.total; ++expected_)
+    parts_.data.samples->expect(ahead_->wanted(expected_, rank()));
 }
 
 void FlatWorker::compute_again(std::optional<std::int64_t> piece) {
   const TimeAccount::Computation computing(parts_.times);
-  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
-  const std::int64_t step = t() + origin_;
   if (piece)
-    gather(parts_.data, parts_.sampler.piece(step / per_epoch, step % per_epoch, *piece, pieces()), batch_);
+    parts_.data.samples->gather(parts_.sampler.wanted_piece(t() + origin_, *piece, pieces()), batch_);
   loss_ = parts_.model.compute_gradient(batch_);
 }
 

@@ -63,6 +63,7 @@ class RankTrainer {
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
       if ((t + 1) % per_epoch == 0 || last || plan_.due(t + 1)) evaluate(t + 1);
+      pass_warnings(last);
       if (!last) save(t + 1);
       notice_losses();
       if (!last) admit_others(t + 1);
@@ -256,6 +257,11 @@ class RankTrainer {
       if (reports()) job_.observer.on_loss(report_.lost[i]);
     for (const RankBack& each : add_returns(me_.control(), report_))
       if (reports()) job_.observer.on_return(each);
+  }
+
+  void pass_warnings(bool at_end) {
+    for (const Dataset* each : {&job_.data.train, &job_.data.test})
+      for (const std::string& what : each->samples->take_warnings(at_end)) job_.observer.on_warning(what);
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {
