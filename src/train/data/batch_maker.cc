@@ -57,7 +57,7 @@ void BatchMaker::expect(const Wanted& wanted) {
 }
 
 BatchMaker::OrderRef BatchMaker::make_order(const Wanted& wanted) {
-  const auto order = std::make_shared<Order>();
+  auto order = std::make_shared<Order>();
   {
     const MutexLock lock(mutex_);
     if (!spare_.empty()) {

@@ -31,8 +31,8 @@ Means means_along(float begin, float length, int pixels, int size) {
   means.weights.resize(static_cast<std::size_t>(size) * means.most);
   for (int i = 0; i < size; ++i) {
     const float centre = begin + (static_cast<float>(i) + 0.5F) * step;
-    const int first = std::clamp(static_cast<int>(centre - reach + 0.5F), 0, pixels - 1);
-    const int end = std::clamp(static_cast<int>(centre + reach + 0.5F), first + 1, pixels);
+    const int first = std::clamp(static_cast<int>(std::floor(centre - reach + 0.5F)), 0, pixels - 1);
+    const int end = std::clamp(static_cast<int>(std::floor(centre + reach + 0.5F)), first + 1, pixels);
     const int count = std::min(end - first, static_cast<int>(means.most));
     float* const weights = means.weights.data() + static_cast<std::size_t>(i) * means.most;
     float sum = 0;
