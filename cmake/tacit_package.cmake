@@ -20,6 +20,9 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, libraries and CMake packag
 # What find_package(tacit) looks for, and what its components need on top.
 set(needs libhwy-dev zlib1g-dev)
 set(helps cmake g++)
+if(TARGET tacit_images)
+  list(APPEND needs libjpeg-dev libpng-dev)
+endif()
 if(TARGET tacit_tcp)
   list(APPEND needs libssl-dev)
 endif()
@@ -51,7 +54,7 @@ if(TACIT_PROGRAM AND TACIT_TORCH)
   set(CPACK_DEBIAN_TORCH_PACKAGE_NAME tacit-torch)
   set(CPACK_DEBIAN_TORCH_PACKAGE_SECTION science)
   set(CPACK_COMPONENT_TORCH_DESCRIPTION "With this module the program tacit trains models of LibTorch:
- cnn, resnet8, resnet20 and resnet56.")
+ cnn, resnet8, resnet20 and resnet56, and for larger images resnet18 and resnet50.")
   set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "tacit (= ${PROJECT_VERSION})")
 endif()
 

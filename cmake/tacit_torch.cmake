@@ -25,6 +25,7 @@ tacit_library(torch
           src/adapters/torch/inner_step.cc src/adapters/torch/micro_batches.cc src/adapters/torch/model_file.cc
           src/adapters/torch/models.cc src/adapters/torch/nets.cc src/adapters/torch/optimizer_name.cc src/adapters/torch/overlap.cc
           src/adapters/torch/rank_sampler.cc src/adapters/torch/replica.cc src/adapters/torch/replicated.cc
+          src/adapters/torch/resnet.cc
           src/adapters/torch/world_for.cc src/adapters/torch/roll_call.cc src/adapters/torch/settings_of.cc
           src/adapters/torch/torch_worker.cc src/adapters/torch/weight_sample.cc
   DEPS train strategies libtorch)

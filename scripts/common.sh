@@ -6,8 +6,8 @@ say() { printf '\n== %s\n' "$*"; }
 
 # What the program needs, and what only tests and benchmarks need on top. Debian 12 package names.
 build_packages=(g++ cmake ninja-build ccache libtorch-dev libboost-dev libssl-dev libhwy-dev libcli11-dev libfmt-dev
-                libspdlog-dev nlohmann-json3-dev zlib1g-dev libopenmpi-dev openmpi-bin libsimgrid-dev libtoml11-dev
-                dataset-fashion-mnist)
+                libspdlog-dev nlohmann-json3-dev zlib1g-dev libjpeg-dev libpng-dev libopenmpi-dev openmpi-bin libsimgrid-dev
+                libtoml11-dev dataset-fashion-mnist)
 test_packages=(libgtest-dev libbenchmark-dev libgloo-dev clang libclang-rt-14-dev clang-tidy iproute2
                openssh-client python3-torch python3-yaml libmpich-dev mpich)
 # Tests start these servers themselves, on loopback and for their own time only.

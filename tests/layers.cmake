@@ -16,11 +16,13 @@ set(strategy_allowed ${collectives_allowed} strategy)
 set(protocols_allowed ${strategy_allowed} protocols)
 set(means_allowed ${protocols_allowed} means)
 set(strategies_allowed ${protocols_allowed} strategies)
-set(train_allowed ${means_allowed} world runlog checkpoint train)
+set(images_allowed core images)
+set(train_allowed ${means_allowed} world runlog checkpoint images train)
 set(torch_allowed ${train_allowed} strategies torch adapters)
 # Third-party headers and the one folder of src/ that may see each; MPI's is one per layer that has a part over MPI.
 set(foreign "torch/=adapters" "ATen/=adapters" "mpi.h=[a-z]+/mpi" "boost/=transport/tcp" "openssl/=transport/tcp"
-            "simgrid/=sim" "toml.hpp=sim" "hwy/=core" "nlohmann/=(runlog|checkpoint)" "zlib.h=(train|checkpoint)")
+            "simgrid/=sim" "toml.hpp=sim" "hwy/=core" "nlohmann/=(runlog|checkpoint)" "zlib.h=(train|checkpoint)"
+            "jpeglib.h=images" "jerror.h=images" "png.h=images")
 
 set(bad "")
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/include/tacit/*.h ${SOURCE}/src/*.h ${SOURCE}/src/*.cc)

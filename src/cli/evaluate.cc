@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tacit evaluate: how good a model is that was saved.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <memory>
@@ -62,6 +63,7 @@ int run(const Settings& s) {
   load_model(file, *model);
   Batch batch;
   const Score result = score_samples(*model, data.test, {0, data.test.size()}, batch);
+  for (const std::string& what : data.test.samples->take_warnings(true)) spdlog::warn("{}", what);
   const auto samples = static_cast<double>(result.samples);
   const double loss = result.loss / samples;
   const double accuracy = static_cast<double>(result.correct) / samples;

@@ -29,8 +29,7 @@ std::uint64_t hash_file(const fs::path& file, std::uint64_t hash) {
 std::uint64_t hash_data(const Dataset& data, std::uint64_t hash) {
   const std::array<int, 4> shape{data.shape.channels, data.shape.height, data.shape.width, data.classes};
   hash = hash_bytes(std::as_bytes(std::span(shape)), hash);
-  hash = hash_bytes(std::as_bytes(std::span(data.pixels)), hash);
-  return hash_bytes(std::as_bytes(std::span(data.labels)), hash);
+  return data.samples->hash(hash);
 }
 
 // Without the two that are no part of it.

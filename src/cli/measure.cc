@@ -2,6 +2,7 @@
 // tacit measure: times a gradient and the links among ranks, and writes a cluster file of them.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +64,7 @@ struct Workbench {
       : models(all_models(
             std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.local_ranks()))) {
     if (world.rank() == 0) check_out(s);
-    data = load_dataset(s.data);
+    data = load_dataset(s.data, place_in(world));
     context = {data.train.shape, data.train.classes, 1};
     const Sampler fits(data.train.size(), static_cast<std::size_t>(s.batch), world.size(), context.seed);
     make_model(models, s.model, context);  // throws what is wrong with it on every rank
@@ -84,8 +85,10 @@ class Step {
         optimizer_(make_optimizer("sgd:momentum=0.9")),
         sampler_(data_.size(), static_cast<std::size_t>(s.batch), me.size(), bench.context.seed) {}
 
+  // As in training: the next batch is decoded while this one is computed.
   void operator()() {
-    gather(data_, sampler_.indices(0, count_++ % sampler_.steps_per_epoch(), rank_), batch_);
+    data_.samples->gather(sampler_.wanted(count_++, rank_), batch_);
+    if (data_.samples->batches_ahead() > 0) data_.samples->expect(sampler_.wanted(count_, rank_));
     model_->compute_gradient(batch_);
     optimizer_->step(model_->gradient(), 1e-6F, model_->params());
   }
@@ -136,6 +139,7 @@ int run(const Settings& s) {
       const Measured mine = measure_rank(me, s, *bench);
       if (me.rank() == 0) measured = mine;
     });
+    for (const std::string& what : bench->data.train.samples->take_warnings(true)) spdlog::warn("{}", what);
     if (world.rank() != 0) return 0;
     measured.world = world.name();
     measured.date = today();

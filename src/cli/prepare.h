@@ -5,9 +5,13 @@
 #include <memory>
 #include <utility>
 
+#include "tacit/train/dataset.h"
 #include "tacit/world/world.h"
 
 namespace tacit::cli {
+
+// Where the data of such a world are loaded.
+inline LoadPlace place_in(const World& world) { return {world.one_process() ? 1 : world.local_ranks()}; }
 
 // Makes what a run needs. Peers in other processes wait for this one: they learn why it does not come.
 template <typename T, typename... Arguments>

@@ -96,7 +96,7 @@ struct Prepared {
     if (!s.overwrite && !resumes && begins) Account::refuse_used(s.out);
     if (begins) clear_checkpoints(s);
     check_compression(s.train, builtin_strategies(), world.size());
-    data = loaded ? std::move(*loaded) : load_dataset(s.data);
+    data = loaded ? std::move(*loaded) : load_dataset(s.data, place_in(world));
     context = {data.train.shape, data.train.classes, s.train.seed};
     total = total_steps(s.train, data.train.size(), world.size());
     spread = spread_among(s.train, data.train, world.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -62,8 +63,10 @@ void check_counts(const TrainOptions& o) {
 void check_names(const TrainSettings& s) {
   const std::string model = Spec::parse(s.model).name;
   const std::vector<std::string> known = all_models(1).names();
+  const bool trains = std::any_of(known.begin(), known.end(),
+                                  [&](const std::string& each) { return canonical(each) == model; });
   for (const NamedSize& each : named_sizes())
-    if (canonical(each.name) == model)
+    if (canonical(each.name) == model && !trains)
       throw InvalidConfig(fmt::format(
           "the model {} is known by its size alone, to tacit simulate --cost-only; to train, give one of {}",
           each.name, fmt::join(known, ", ")));
@@ -74,7 +77,7 @@ void check_names(const TrainSettings& s) {
 std::optional<ShardSpread> spread_among(const TrainOptions& o, const Dataset& data, int workers) {
   const Sharding how = Sharding::parse(o.shards);
   if (how.iid()) return std::nullopt;
-  const std::vector<std::uint32_t> labels = labels_of(data);
+  const std::vector<std::uint32_t> labels = data.samples->labels();
   return spread_of(deal_samples(how, labels, workers, o.seed), labels);
 }
 

@@ -19,7 +19,8 @@ constexpr std::int64_t kFewestRising = 10;  // a few steps of a large rate may g
 // By class.
 std::vector<double> shares(const Dataset& data) {
   std::vector<double> all(static_cast<std::size_t>(std::max(1, data.classes)));
-  for (const std::uint8_t label : data.labels) all[label] += 1 / static_cast<double>(data.size());
+  for (const std::uint32_t label : data.samples->labels()) all[label] += 1;
+  for (double& each : all) each /= static_cast<double>(data.size());
   return all;
 }
 

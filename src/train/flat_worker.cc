@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "train/flat_worker.h"
 
+#include <algorithm>
+
 #include "means/momentum_place.h"
 
 namespace tacit {
 
-std::span<const std::uint32_t> FlatWorker::own_samples() {
-  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
-  const std::int64_t step = t() + origin_;
-  if (parts_.shard != nullptr) return parts_.shard->indices(step);
-  return parts_.sampler.indices(step / per_epoch, step % per_epoch, rank());
+Wanted FlatWorker::own_samples(std::int64_t step, int rank, Sampler& all, ShardSampler* shard) {
+  return shard != nullptr ? shard->wanted(step) : all.wanted(step, rank);
 }
 
 void FlatWorker::compute(const Model::Ready& ready) {
-  gather(parts_.data, own_samples(), batch_);
+  const std::int64_t step = t() + origin_;
+  parts_.data.samples->gather(own_samples(step, rank(), parts_.sampler, parts_.shard), batch_);
+  look_ahead(step);
   loss_ = parts_.model.compute_gradient(batch_, ready);
+}
+
+void FlatWorker::look_ahead(std::int64_t step) {
+  const int ahead = parts_.data.samples->batches_ahead();
+  if (ahead == 0) return;
+  if (!ahead_) ahead_.emplace(parts_.sampler);
+  if (!shard_ahead_ && parts_.shard != nullptr) shard_ahead_.emplace(*parts_.shard);
+  expected_ = std::max(expected_, step + 1);
+  for (; expected_ <= step + ahead && expected_ < parts_.total; ++expected_)
+    parts_.data.samples->expect(
+        own_samples(expected_, rank(), *ahead_, shard_ahead_ ? &*shard_ahead_ : nullptr));
 }
 
 void FlatWorker::compute_again(std::optional<std::int64_t> piece) {
   const TimeAccount::Computation computing(parts_.times);
-  const std::int64_t per_epoch = parts_.sampler.steps_per_epoch();
-  const std::int64_t step = t() + origin_;
   if (piece)
-    gather(parts_.data, parts_.sampler.piece(step / per_epoch, step % per_epoch, *piece, pieces()), batch_);
+    parts_.data.samples->gather(parts_.sampler.wanted_piece(t() + origin_, *piece, pieces()), batch_);
   loss_ = parts_.model.compute_gradient(batch_);
 }
 

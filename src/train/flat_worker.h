@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Worker over a Model, a flat optimiser and a data set in memory.
+// A Worker over a Model, a flat optimiser and a data set.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +58,19 @@ class FlatWorker final : public ReplicaWorker {
   std::span<const FloatView> buffers() override { return parts_.model.buffers(); }
 
  private:
-  std::span<const std::uint32_t> own_samples();
+  static Wanted own_samples(std::int64_t step, int rank, Sampler& all, ShardSampler* shard);
+  // Tells the data of the steps after this one, so that it can begin with them while this one is computed.
+  void look_ahead(std::int64_t step);
   void compute_again(std::optional<std::int64_t> piece) override;
   double place_momentum(const MomentumRule& rule) override;
 
   const Parts parts_;
   const std::optional<SgdSettings> asked_;  // of the optimiser
   std::int64_t origin_ = 0;
-  Batch batch_;  // that gradient() is of
+  std::optional<Sampler> ahead_;             // of steps to come, which may be in the next epoch
+  std::optional<ShardSampler> shard_ahead_;  // likewise
+  std::int64_t expected_ = 0;                // the first step that the data was not told of
+  Batch batch_;                              // that gradient() is of
   double loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -30,7 +30,7 @@ std::unique_ptr<ShardSampler> make_shard(const Process& me, const TrainJob& job)
   const TrainOptions& o = job.options;
   const Sharding how = Sharding::parse(o.shards);
   if (how.iid()) return nullptr;
-  std::vector<Shard> all = deal_samples(how, labels_of(job.data.train), me.size(), o.seed);
+  std::vector<Shard> all = deal_samples(how, job.data.train.samples->labels(), me.size(), o.seed);
   return std::make_unique<ShardSampler>(std::move(all[static_cast<std::size_t>(me.rank())]),
                                         static_cast<std::size_t>(o.batch),
                                         ShardSampler::Place{me.rank(), o.seed});
@@ -81,6 +81,7 @@ class RankTrainer {
       if ((t + 1) % job_.options.log_every == 0 || last) log(t);
       if (last) finish();
       if ((t + 1) % per_epoch == 0 || last || plan_.due(t + 1)) evaluate(t + 1);
+      pass_warnings(last);
       if (!last) save(t + 1);
       notice_losses();
       if (!last) admit_others(t + 1);
@@ -275,6 +276,11 @@ class RankTrainer {
       if (reports()) job_.observer.on_loss(report_.lost[i]);
     for (const RankBack& each : add_returns(me_.control(), report_))
       if (reports()) job_.observer.on_return(each);
+  }
+
+  void pass_warnings(bool at_end) {
+    for (const Dataset* each : {&job_.data.train, &job_.data.test})
+      for (const std::string& what : each->samples->take_warnings(at_end)) job_.observer.on_warning(what);
   }
 
   void require_finite(double loss, const char* name, std::int64_t t) const {

@@ -105,8 +105,8 @@ TEST_F(Cli, OptionsBehindACommaAreShownBehindAColon) {
 }
 
 TEST_F(Cli, AModelThatIsOnlyASizeIsSentToTheSimulator) {
-  expect_refusal("train --model resnet50",
-                 {"resnet50 is known by its size alone", "tacit simulate --cost-only"});
+  expect_refusal("train --model bert-large",
+                 {"bert-large is known by its size alone", "tacit simulate --cost-only"});
   expect_refusal("train --model bert-large:x=1", {"bert-large is known by its size alone"});
 }
 

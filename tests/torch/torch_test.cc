@@ -308,7 +308,11 @@ TEST(Nets, TurnImagesOfOneAndThreeChannelsIntoScores) {
   for (const ImageShape& shape : {ImageShape{1, 28, 28}, ImageShape{3, 32, 32}}) {
     const ModelContext context{shape, 10, 1};
     std::vector<std::shared_ptr<Net>> nets{make_cnn(context)};
-    for (const Norm norm : {Norm::kBatch, Norm::kGroup}) nets.push_back(make_resnet(context, 1, norm));
+    for (const Norm norm : {Norm::kBatch, Norm::kGroup}) {
+      nets.push_back(make_small_resnet(context, 1, norm));
+      nets.push_back(make_resnet(context, 18, norm));
+      nets.push_back(make_resnet(context, 50, norm));
+    }
     for (const auto& net : nets) {
       const auto scores = net->forward(::torch::zeros({2, shape.channels, shape.height, shape.width}));
       EXPECT_EQ(scores.sizes(), (std::vector<std::int64_t>{2, 10}));
@@ -318,10 +322,15 @@ TEST(Nets, TurnImagesOfOneAndThreeChannelsIntoScores) {
 
 TEST(Nets, HaveThePublishedNumberOfParameters) {
   const ModelContext cifar{{3, 32, 32}, 10, 1};
-  EXPECT_NEAR(static_cast<double>(parameters_of(*make_resnet(cifar, 3, Norm::kBatch))), 0.27e6,
+  EXPECT_NEAR(static_cast<double>(parameters_of(*make_small_resnet(cifar, 3, Norm::kBatch))), 0.27e6,
               5e3);  // ResNet-20
-  EXPECT_NEAR(static_cast<double>(parameters_of(*make_resnet(cifar, 9, Norm::kBatch))), 0.85e6,
+  EXPECT_NEAR(static_cast<double>(parameters_of(*make_small_resnet(cifar, 9, Norm::kBatch))), 0.85e6,
               8e3);  // ResNet-56
+  const ModelContext imagenet{{3, 224, 224}, 1000, 1};
+  for (const Norm norm : {Norm::kBatch, Norm::kGroup}) {
+    EXPECT_EQ(parameters_of(*make_resnet(imagenet, 18, norm)), 11'689'512);
+    EXPECT_EQ(parameters_of(*make_resnet(imagenet, 50, norm)), 25'557'032);
+  }
 }
 
 TEST(TorchModels, StartEqualOnEveryRankAndTrain) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labelled images in memory, and the order in which ranks see them.
+// What is trained on, and the order in which ranks see it.
 #pragma once
 
 #include <array>
@@ -12,25 +12,12 @@
 #include <vector>
 
 #include "tacit/core/registry.h"
-#include "tacit/core/views.h"
+#include "tacit/train/samples.h"
 
 namespace tacit {
 
-struct ImageShape {
-  int channels = 1;
-  int height = 0;
-  int width = 0;
-  std::size_t size() const {
-    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) *
-           static_cast<std::size_t>(width);
-  }
-  friend bool operator==(const ImageShape&, const ImageShape&) = default;
-};
-
-// Images as bytes, channel by channel, as the files hold them.
-//
-// Threads  immutable once loaded; all ranks of a process read the same one.
-struct Dataset {
+// Labelled images in memory, channel by channel, as the files hold them.
+struct ImageBytes {
   ImageShape shape;
   int classes = 0;
   std::vector<std::uint8_t> pixels;  // size() * shape.size()
@@ -41,22 +28,27 @@ struct Dataset {
   std::size_t size() const { return labels.size(); }
 };
 
-// What is trained on and what is tested on; equal shape, classes, mean and spread (those of `train`).
+// Threads  all ranks of a process share one.
+struct Dataset {
+  ImageShape shape;
+  int classes = 0;
+  std::unique_ptr<Samples> samples;
+
+  std::size_t size() const { return samples->size(); }
+};
+
+Dataset in_memory(ImageBytes images);
+
+// What is trained on and what is tested on; equal shape and classes, and scaled alike.
 struct DataPair {
   Dataset train;
   Dataset test;
 };
 
-// A minibatch as models take it: images scaled to zero mean and unit spread per channel.
-struct Batch {
-  ImageShape shape;
-  std::vector<float> images;
-  std::vector<std::int64_t> labels;
-  std::size_t size() const { return labels.size(); }
-};
-
-// Gathers samples by index into a batch, whose memory is reused.
-void gather(const Dataset& data, std::span<const std::uint32_t> indices, Batch& out);
+// Gathers samples by index into a batch, whose memory is reused; as they are in the first epoch of seed 0.
+inline void gather(const Dataset& data, std::span<const std::uint32_t> indices, Batch& out) {
+  data.samples->gather({indices}, out);
+}
 
 // The samples of one epoch in the order of (seed, epoch), cut into global batches and each of those into
 // one piece per rank: step s, rank r takes order[s*B + r*b, +b) with B = b*ranks. Which samples make up a
@@ -73,6 +65,9 @@ class Sampler {
   // One of so many equal pieces of the whole step's global batch, whoever asks; as many pieces as ranks are their
   // indices. Throws InvalidConfig where they would not be equal.
   std::span<const std::uint32_t> piece(std::int64_t epoch, std::int64_t step, std::int64_t piece, int pieces);
+  // The same by the steps of a whole run, with what is drawn by seed and epoch. Live as long.
+  Wanted wanted(std::int64_t step_of_run, int rank);
+  Wanted wanted_piece(std::int64_t step_of_run, std::int64_t piece, int pieces);
   // All samples in the order of this epoch, those that are left out at the end. Lives as long.
   std::span<const std::uint32_t> order(std::int64_t epoch);
 
@@ -85,7 +80,11 @@ class Sampler {
   std::vector<std::uint32_t> order_;
 };
 
-using LoadData = std::function<DataPair()>;
+// Who loads: what reads files in the background takes its share of the cores.
+struct LoadPlace {
+  int processes = 1;  // on this machine that load the same data
+};
+using LoadData = std::function<DataPair(const LoadPlace&)>;
 
 struct DatasetInfo {
   std::string name;
@@ -99,8 +98,8 @@ struct DatasetInfo {
 
 const Registry<DatasetInfo>& builtin_datasets();
 
-// `fashion-mnist`, `cifar10:path=DIR`, `synthetic:samples=1000`. Throws InvalidConfig, with the nearest known
+// `fashion-mnist`, `images:path=DIR`, `synthetic:samples=1000`. Throws InvalidConfig, with the nearest known
 // name for an unknown one and a sentence that says what to change for a bad file.
-DataPair load_dataset(std::string_view spec);
+DataPair load_dataset(std::string_view spec, const LoadPlace& place = {});
 
 }  // namespace tacit

@@ -103,26 +103,46 @@ Maker cnn_maker(int threads) {
   };
 }
 
-Maker resnet_maker(const ModelCard& card, int threads) {
-  return [name = std::string(card.name), depth = card.depth, threads](OptionReader& options,
-                                                                      const ModelContext& context) {
-    const std::array<std::string, 2> norms{"batch", "group"};
-    const Norm norm =
-        options.choice("norm", "batch", norms,
-                       {"normalisation of activations: by batch or by groups of channels"}) == "batch"
-            ? Norm::kBatch
-            : Norm::kGroup;
-    check_input(name, context, 8);
-    return seeded(context, threads, [&] { return make_resnet(context, (depth - 2) / 6, norm); });
+Norm norm_of(OptionReader& options) {
+  const std::array<std::string, 2> norms{"batch", "group"};
+  const std::string norm = options.choice(
+      "norm", "batch", norms, {"normalisation of activations: by batch or by groups of channels"});
+  return norm == "batch" ? Norm::kBatch : Norm::kGroup;
+}
+
+Maker small_resnet_maker(const ModelCard& card, int threads) {
+  return [card, threads](OptionReader& options, const ModelContext& context) {
+    const Norm norm = norm_of(options);
+    check_input(card.name, context, 8);
+    return seeded(context, threads, [&] { return make_small_resnet(context, (card.depth - 2) / 6, norm); });
   };
+}
+
+Maker resnet_maker(const ModelCard& card, int threads) {
+  return [card, threads](OptionReader& options, const ModelContext& context) {
+    const Norm norm = norm_of(options);
+    check_input(card.name, context, 16);
+    return seeded(context, threads, [&] { return make_resnet(context, card.depth, norm); });
+  };
+}
+
+Maker maker_of(const ModelCard& card, int threads) {
+  switch (card.family) {
+    case Family::kCnn:
+      return cnn_maker(threads);
+    case Family::kSmallResidual:
+      return small_resnet_maker(card, threads);
+    case Family::kResidual:
+      break;
+  }
+  return resnet_maker(card, threads);
 }
 
 }  // namespace
 
 void add_models(ModelRegistry& registry, int threads_per_rank) {
   for (const ModelCard& card : kModelCards)
-    registry.add({card.name, card.summary, card.paper, card.example,
-                  card.depth == 0 ? cnn_maker(threads_per_rank) : resnet_maker(card, threads_per_rank)});
+    registry.add({card.name, card.summary, card.paper, card.example, maker_of(card, threads_per_rank)});
 }
 
 }  // namespace tacit::torch

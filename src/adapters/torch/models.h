@@ -6,7 +6,7 @@
 
 namespace tacit::torch {
 
-// Adds cnn, resnet8, resnet20 and resnet56. Every rank computes with so many threads.
+// Adds those of model_cards.h. Every rank computes with so many threads.
 void add_models(ModelRegistry& registry, int threads_per_rank);
 
 }  // namespace tacit::torch

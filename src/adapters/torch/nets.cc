@@ -3,11 +3,11 @@
 
 #include <torch/nn/functional/activation.h>
 #include <torch/nn/functional/pooling.h>
-#include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/normalization.h>
+
+#include "adapters/torch/norm_layer.h"
 
 namespace tacit::torch {
 namespace {
@@ -42,23 +42,6 @@ class Cnn final : public Net {
   nn::Linear linear_;
 };
 
-constexpr int kGroups = 8;
-
-// Batch or group norm behind one name.
-class NormLayer final : public nn::Module {
- public:
-  NormLayer(Norm kind, int channels) {
-    if (kind == Norm::kBatch) batch_ = register_module("batch", nn::BatchNorm2d(channels));
-    if (kind == Norm::kGroup)
-      group_ = register_module("group", nn::GroupNorm(nn::GroupNormOptions(kGroups, channels)));
-  }
-  Tensor forward(const Tensor& x) { return batch_ ? batch_(x) : group_(x); }
-
- private:
-  nn::BatchNorm2d batch_{nullptr};
-  nn::GroupNorm group_{nullptr};
-};
-
 // He et al. 2016, figure 2, with option A shortcuts: subsample and pad with zero channels, no weights.
 class Residual final : public nn::Module {
  public:
@@ -91,9 +74,9 @@ class Residual final : public nn::Module {
   std::shared_ptr<NormLayer> norm2_;
 };
 
-class ResNet final : public Net {
+class SmallResNet final : public Net {
  public:
-  ResNet(const ModelContext& c, int blocks, Norm norm)
+  SmallResNet(const ModelContext& c, int blocks, Norm norm)
       : stem_(register_module("stem", conv3x3(c.input.channels, 16, 1))),
         norm_(register_module("norm", std::make_shared<NormLayer>(norm, 16))),
         linear_(register_module("linear", nn::Linear(64, c.classes))) {
@@ -125,8 +108,8 @@ class ResNet final : public Net {
 
 std::shared_ptr<Net> make_cnn(const ModelContext& context) { return std::make_shared<Cnn>(context); }
 
-std::shared_ptr<Net> make_resnet(const ModelContext& context, int blocks, Norm norm) {
-  return std::make_shared<ResNet>(context, blocks, norm);
+std::shared_ptr<Net> make_small_resnet(const ModelContext& context, int blocks, Norm norm) {
+  return std::make_shared<SmallResNet>(context, blocks, norm);
 }
 
 }  // namespace tacit::torch

@@ -43,7 +43,7 @@ std::size_t count_records(const fs::path& file) {
   return static_cast<std::size_t>(size / kRecordBytes);
 }
 
-void append(const fs::path& file, Dataset& data) {
+void append(const fs::path& file, ImageBytes& data) {
   const std::size_t records = count_records(file);
   std::ifstream in(file, std::ios::binary);
   if (!in) refuse(file, "cannot be opened; check its permissions");
@@ -60,8 +60,8 @@ void append(const fs::path& file, Dataset& data) {
   }
 }
 
-Dataset empty_set() {
-  Dataset data;
+ImageBytes empty_set() {
+  ImageBytes data;
   data.shape = kShape;
   data.classes = kClasses;
   return data;
@@ -69,8 +69,8 @@ Dataset empty_set() {
 
 }  // namespace
 
-DataPair read_cifar10(const fs::path& directory) {
-  DataPair pair{empty_set(), empty_set()};
+BytesPair read_cifar10(const fs::path& directory) {
+  BytesPair pair{empty_set(), empty_set()};
   for (int i = 1; i <= kTrainFiles; ++i)
     append(directory / ("data_batch_" + std::to_string(i) + ".bin"), pair.train);
   append(directory / "test_batch.bin", pair.test);

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
-#include "tacit/train/dataset.h"
+#include "train/data/bytes_pair.h"
 
 namespace tacit {
 
 // Reads data_batch_1.bin to data_batch_5.bin and test_batch.bin; a file may hold any number of records from
 // one. Mean and spread are left to the caller. Throws InvalidConfig that names the file and what to change.
-DataPair read_cifar10(const std::filesystem::path& directory);
+BytesPair read_cifar10(const std::filesystem::path& directory);
 
 }  // namespace tacit

@@ -15,6 +15,7 @@
 #include "train/data/cifar10.h"
 #include "train/data/idx.h"
 #include "train/data/synthetic.h"
+#include "train/images/images_info.h"
 
 namespace tacit {
 namespace {
@@ -24,11 +25,11 @@ namespace fs = std::filesystem;
 constexpr int kMnistClasses = 10;
 constexpr auto kUnbounded = std::numeric_limits<std::int64_t>::max();
 
-using SlowHalf = LoadData;
+using SlowHalf = std::function<BytesPair()>;
 using FastHalf = std::function<SlowHalf(OptionReader&)>;
 
 // Mean and spread of one channel, exact up to the last division: bytes are counted, not summed as floats.
-void measure_channel(Dataset& data, std::size_t channel) {
+void measure_channel(ImageBytes& data, std::size_t channel) {
   const auto plane = static_cast<std::size_t>(data.shape.height) * static_cast<std::size_t>(data.shape.width);
   std::array<std::uint64_t, 256> histogram{};
   for (std::size_t at = channel * plane; at < data.pixels.size(); at += data.shape.size())
@@ -46,7 +47,7 @@ void measure_channel(Dataset& data, std::size_t channel) {
   data.spread[channel] = static_cast<float>(std::sqrt(std::max(0.0, squares / count - mean * mean)));
 }
 
-void measure(DataPair& pair) {
+void measure(BytesPair& pair) {
   for (int c = 0; c < pair.train.shape.channels; ++c)
     measure_channel(pair.train, static_cast<std::size_t>(c));
   pair.test.mean = pair.train.mean;
@@ -54,7 +55,7 @@ void measure(DataPair& pair) {
 }
 
 // Keeps the first `limit` samples; 0 keeps all.
-void cut(Dataset& data, std::size_t limit) {
+void cut(ImageBytes& data, std::size_t limit) {
   if (limit == 0 || limit >= data.size()) return;
   data.labels.resize(limit);
   data.pixels.resize(limit * data.shape.size());
@@ -62,9 +63,9 @@ void cut(Dataset& data, std::size_t limit) {
 
 // Puts the last `count` training samples in the place of the test set, so that choices can be made without looking at
 // it.
-void hold_out(DataPair& pair, std::size_t count) {
+void hold_out(BytesPair& pair, std::size_t count) {
   if (count == 0) return;
-  Dataset& train = pair.train;
+  ImageBytes& train = pair.train;
   if (count >= train.size())
     throw InvalidConfig("holdout=" + std::to_string(count) + " leaves nothing of " +
                         std::to_string(train.size()) + " training samples to train on; hold out fewer");
@@ -90,13 +91,13 @@ std::string size_of(const ImageShape& s) {
   return std::to_string(s.height) + " x " + std::to_string(s.width);
 }
 
-DataPair read_mnist(const fs::path& directory, const std::string& remedy) {
+BytesPair read_mnist(const fs::path& directory, const std::string& remedy) {
   const auto part = [&](const std::string& name) {
     const fs::path images = find_idx(directory, name + "-images-idx3-ubyte", remedy);
     const fs::path labels = find_idx(directory, name + "-labels-idx1-ubyte", remedy);
     return read_idx(images, labels, kMnistClasses);
   };
-  DataPair pair{part("train"), part("t10k")};
+  BytesPair pair{part("train"), part("t10k")};
   if (pair.train.shape != pair.test.shape)
     throw InvalidConfig(directory.string() + " holds train images of " + size_of(pair.train.shape) +
                         " pixels and t10k images of " + size_of(pair.test.shape) +
@@ -106,7 +107,7 @@ DataPair read_mnist(const fs::path& directory, const std::string& remedy) {
 
 // A set that lies in files. `path` is required where there is no usual place.
 FastHalf from_files(const std::string& usual_place, const std::string& remedy,
-                    const std::function<DataPair(const fs::path&, const std::string&)>& read) {
+                    const std::function<BytesPair(const fs::path&, const std::string&)>& read) {
   return [=](OptionReader& options) -> SlowHalf {
     const std::string path = options.text("path", usual_place, {"folder of its files"});
     const auto limit = options.integer("limit", 0, 0, kUnbounded, {"training samples that are kept; 0: all"});
@@ -116,7 +117,7 @@ FastHalf from_files(const std::string& usual_place, const std::string& remedy,
       if (path.empty()) throw InvalidConfig(name + " has no path; " + remedy);
       if (const std::error_code error = listing_error(path))
         throw InvalidConfig("data set " + name + ": the folder " + unreadable(path, error) + "; " + remedy);
-      DataPair pair = read(path, remedy);
+      BytesPair pair = read(path, remedy);
       hold_out(pair, static_cast<std::size_t>(holdout));
       cut(pair.train, static_cast<std::size_t>(limit));
       return pair;
@@ -128,12 +129,12 @@ SlowHalf synthetic(OptionReader& options) {
   return [o = read_synthetic_options(options)] { return make_synthetic(o); };
 }
 
-FastHalf measured(const FastHalf& prepare) {
-  return [=](OptionReader& options) -> SlowHalf {
-    return [load = prepare(options)] {
-      DataPair pair = load();
+std::function<LoadData(OptionReader&)> measured(const FastHalf& prepare) {
+  return [=](OptionReader& options) -> LoadData {
+    return [load = prepare(options)](const LoadPlace&) -> DataPair {
+      BytesPair pair = load();
       measure(pair);
-      return pair;
+      return {in_memory(std::move(pair.train)), in_memory(std::move(pair.test))};
     };
   };
 }
@@ -161,6 +162,7 @@ Registry<DatasetInfo> make_table() {
                read_cifar))},
           {"synthetic", "smooth random prototypes with noise, any size; needs no file",
            "src/train/data/synthetic.h", "synthetic:samples=4096,size=8", measured(synthetic)},
+          images_info(),
       });
 }
 
@@ -171,9 +173,9 @@ const Registry<DatasetInfo>& builtin_datasets() {
   return table;
 }
 
-DataPair load_dataset(std::string_view spec) {
-  return builtin_datasets().make(spec,
-                                 [](const DatasetInfo& each, OptionReader& o) { return each.prepare(o); })();
+DataPair load_dataset(std::string_view spec, const LoadPlace& place) {
+  return builtin_datasets().make(
+      spec, [](const DatasetInfo& each, OptionReader& o) { return each.prepare(o); })(place);
 }
 
 }  // namespace tacit

@@ -156,7 +156,7 @@ void check_labels(const fs::path& path, const std::vector<std::uint8_t>& labels,
 
 }  // namespace
 
-Dataset read_idx(const fs::path& images, const fs::path& labels, int classes) {
+ImageBytes read_idx(const fs::path& images, const fs::path& labels, int classes) {
   // The small file first: most mistakes show there at once.
   Idx label_file = read_file(labels, kLabels);
   check_labels(labels, label_file.bytes, classes);
@@ -165,7 +165,7 @@ Dataset read_idx(const fs::path& images, const fs::path& labels, int classes) {
   if (count != label_file.dims[0])
     refuse(images, "holds " + std::to_string(count) + " images but " + labels.string() + " holds " +
                        std::to_string(label_file.dims[0]) + " labels; give two files of the same set");
-  Dataset data;
+  ImageBytes data;
   data.shape = {1, static_cast<int>(height), static_cast<int>(width)};
   data.classes = classes;
   data.pixels = std::move(image_file.bytes);

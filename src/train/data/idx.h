@@ -13,6 +13,6 @@ namespace tacit {
 //
 // Errors  InvalidConfig that names the file and what to change; a file's header is not believed before the
 //         bytes it announces have been read.
-Dataset read_idx(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
+ImageBytes read_idx(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
 
 }  // namespace tacit

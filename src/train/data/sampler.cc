@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,16 +9,6 @@
 
 namespace tacit {
 namespace {
-
-using Table = std::array<float, 256>;
-
-// What each byte becomes. A channel without spread holds one value, which becomes 0.
-Table normalised(float mean, float spread) {
-  const float scale = spread > 0 ? 1.0F / spread : 1.0F;
-  Table table{};
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = (static_cast<float>(i) / 255.0F - mean) * scale;
-  return table;
-}
 
 std::int64_t count_steps(std::size_t samples, std::size_t batch, int ranks) {
   TACIT_CHECK(ranks >= 1, "a sampler needs a rank");
@@ -34,27 +23,6 @@ std::int64_t count_steps(std::size_t samples, std::size_t batch, int ranks) {
 }
 
 }  // namespace
-
-void gather(const Dataset& data, std::span<const std::uint32_t> indices, Batch& out) {
-  const std::size_t image = data.shape.size();
-  const auto channels = static_cast<std::size_t>(data.shape.channels);
-  const std::size_t plane = image / channels;
-  out.shape = data.shape;
-  out.images.resize(indices.size() * image);
-  out.labels.resize(indices.size());
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    TACIT_CHECK(indices[i] < data.size(), "no such sample");
-    out.labels[i] = data.labels[indices[i]];
-  }
-  for (std::size_t c = 0; c < channels; ++c) {
-    const Table table = normalised(data.mean[c], data.spread[c]);
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const auto from = std::span(data.pixels).subspan(indices[i] * image + c * plane, plane);
-      std::transform(from.begin(), from.end(), out.images.data() + i * image + c * plane,
-                     [&](std::uint8_t value) { return table[value]; });
-    }
-  }
-}
 
 Sampler::Sampler(std::size_t samples, std::size_t batch, int ranks, std::uint64_t seed)
     : batch_(batch),
@@ -83,6 +51,16 @@ std::span<const std::uint32_t> Sampler::piece(std::int64_t epoch, std::int64_t s
   const std::size_t each = all / static_cast<std::size_t>(pieces);
   return order(epoch).subspan(static_cast<std::size_t>(step) * all + static_cast<std::size_t>(piece) * each,
                               each);
+}
+
+Wanted Sampler::wanted(std::int64_t step_of_run, int rank) {
+  const std::int64_t epoch = step_of_run / steps_;
+  return {indices(epoch, step_of_run % steps_, rank), epoch, seed_};
+}
+
+Wanted Sampler::wanted_piece(std::int64_t step_of_run, std::int64_t number, int pieces) {
+  const std::int64_t epoch = step_of_run / steps_;
+  return {piece(epoch, step_of_run % steps_, number, pieces), epoch, seed_};
 }
 
 std::span<const std::uint32_t> Sampler::order(std::int64_t epoch) {

@@ -178,8 +178,6 @@ Sharding Sharding::parse(std::string_view text) {
   return how;
 }
 
-std::vector<std::uint32_t> labels_of(const Dataset& data) { return {data.labels.begin(), data.labels.end()}; }
-
 std::vector<Shard> deal_samples(const Sharding& how, std::span<const std::uint32_t> labels, int ranks,
                                 std::uint64_t seed) {
   TACIT_CHECK(!how.iid() && ranks >= 1 && !labels.empty(), "nothing is dealt out");
@@ -232,6 +230,11 @@ std::span<const std::uint32_t> ShardSampler::indices(std::int64_t step) {
     ++at;
   }
   return batch_;
+}
+
+Wanted ShardSampler::wanted(std::int64_t step) {
+  const std::int64_t begin = step * static_cast<std::int64_t>(batch_.size());
+  return {indices(step), begin / static_cast<std::int64_t>(samples_.size()), place_.seed};
 }
 
 // From the same order each time: a resumed run must see what a run sees that never stopped.

@@ -39,9 +39,6 @@ struct ShardingInfo {
 
 const Registry<ShardingInfo>& builtin_shardings();
 
-// The class of each sample.
-std::vector<std::uint32_t> labels_of(const Dataset& data);
-
 // The samples of one rank, ascending.
 using Shard = std::vector<std::uint32_t>;
 
@@ -68,6 +65,8 @@ class ShardSampler {
   // The indices for a step of the run (from 0). Depends on the step alone, whatever was asked for before. The span lives
   // until the next call.
   std::span<const std::uint32_t> indices(std::int64_t step);
+  // The same, with what is drawn by seed and pass: that in which the minibatch begins. Lives as long.
+  Wanted wanted(std::int64_t step);
 
  private:
   void take_order_of(std::int64_t pass);

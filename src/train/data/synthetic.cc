@@ -56,9 +56,9 @@ std::uint8_t to_byte(float x) {
   return static_cast<std::uint8_t>(std::lround(255.0F * std::clamp(x, 0.0F, 1.0F)));
 }
 
-Dataset draw(const SyntheticOptions& o, std::span<const Image> prototypes, std::int64_t count,
-             std::int64_t address) {
-  Dataset data;
+ImageBytes draw(const SyntheticOptions& o, std::span<const Image> prototypes, std::int64_t count,
+                std::int64_t address) {
+  ImageBytes data;
   data.shape = {o.channels, o.size, o.size};
   data.classes = o.classes;
   data.pixels.reserve(static_cast<std::size_t>(count) * data.shape.size());
@@ -93,7 +93,7 @@ SyntheticOptions read_synthetic_options(OptionReader& options) {
   return o;
 }
 
-DataPair make_synthetic(const SyntheticOptions& options) {
+BytesPair make_synthetic(const SyntheticOptions& options) {
   std::vector<Image> prototypes;
   for (int label = 0; label < options.classes; ++label) prototypes.push_back(prototype(options, label));
   return {draw(options, prototypes, options.samples, kTrainAddress),

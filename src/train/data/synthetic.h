@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tacit/train/dataset.h"
+#include "train/data/bytes_pair.h"
 
 namespace tacit {
 
@@ -24,6 +24,6 @@ SyntheticOptions read_synthetic_options(OptionReader& options);
 
 // The same for every rank, and sample i is the same whatever the number of samples. Mean and spread are left
 // to the caller.
-DataPair make_synthetic(const SyntheticOptions& options);
+BytesPair make_synthetic(const SyntheticOptions& options);
 
 }  // namespace tacit

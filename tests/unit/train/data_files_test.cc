@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "support/image_bytes.h"
 #include "support/refusal.h"
 #include "support/temp_dir.h"
 #include "tacit/core/error.h"
@@ -19,6 +20,7 @@ namespace tacit {
 namespace {
 
 using test::expect_parts;
+using test::image_bytes;
 using test::refusal;
 using test::TempDir;
 
@@ -84,7 +86,7 @@ class IdxFiles : public ::testing::Test {
     write(images_, small_images(4));
     write(labels_, small_labels(4));
   }
-  Dataset read() const { return read_idx(images_, labels_, kClasses); }
+  ImageBytes read() const { return read_idx(images_, labels_, kClasses); }
   void expect_refusal(const std::vector<std::string>& parts) const {
     expect_parts(refusal([&] { read(); }), parts);
   }
@@ -95,7 +97,7 @@ class IdxFiles : public ::testing::Test {
 };
 
 TEST_F(IdxFiles, AreReadAsTheyLie) {
-  const Dataset data = read();
+  const ImageBytes data = read();
   EXPECT_EQ(data.size(), 4U);
   EXPECT_EQ(data.shape, (ImageShape{1, 2, 3}));
   EXPECT_EQ(data.classes, kClasses);
@@ -104,7 +106,7 @@ TEST_F(IdxFiles, AreReadAsTheyLie) {
 }
 
 TEST_F(IdxFiles, MayBeGzipped) {
-  const Dataset plain = read();
+  const ImageBytes plain = read();
   write_gz(images_, small_images(4));
   write_gz(labels_, small_labels(4));
   EXPECT_EQ(read().pixels, plain.pixels);
@@ -237,7 +239,7 @@ class Cifar10Files : public ::testing::Test {
 };
 
 TEST_F(Cifar10Files, AreReadInOrder) {
-  const DataPair pair = read_cifar10(dir_.path());
+  const BytesPair pair = read_cifar10(dir_.path());
   EXPECT_EQ(pair.train.shape, (ImageShape{3, 32, 32}));
   EXPECT_EQ(pair.train.labels, (FileBytes{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
   EXPECT_EQ(pair.train.pixels.size(), 10 * kCifarImage);
@@ -249,11 +251,11 @@ TEST_F(Cifar10Files, AreReadInOrder) {
 TEST_F(Cifar10Files, LoadByNameWithStatisticsOfEveryChannel) {
   const DataPair pair = load_dataset("cifar10:path=" + dir_.path().string());
   for (std::size_t c = 0; c < 3; ++c) {
-    EXPECT_NEAR(pair.train.mean[c], 30.5F / 255.0F, 1e-5F);
-    EXPECT_GT(pair.train.spread[c], 0.0F);
+    EXPECT_NEAR(image_bytes(pair.train).mean[c], 30.5F / 255.0F, 1e-5F);
+    EXPECT_GT(image_bytes(pair.train).spread[c], 0.0F);
   }
-  EXPECT_EQ(pair.test.mean, pair.train.mean);
-  EXPECT_EQ(pair.test.spread, pair.train.spread);
+  EXPECT_EQ(image_bytes(pair.test).mean, image_bytes(pair.train).mean);
+  EXPECT_EQ(image_bytes(pair.test).spread, image_bytes(pair.train).spread);
 }
 
 TEST_F(Cifar10Files, ThatAreMissingAreNamed) {
@@ -305,7 +307,7 @@ TEST_F(MnistFolder, LoadsPlainAndGzippedFiles) {
   EXPECT_EQ(pair.train.size(), 20U);
   EXPECT_EQ(pair.test.size(), 5U);
   EXPECT_EQ(pair.test.shape, pair.train.shape);
-  EXPECT_EQ(pair.test.mean, pair.train.mean);
+  EXPECT_EQ(image_bytes(pair.test).mean, image_bytes(pair.train).mean);
 }
 
 TEST_F(MnistFolder, ServesAnySetOfTheSameFiles) {
@@ -315,7 +317,7 @@ TEST_F(MnistFolder, ServesAnySetOfTheSameFiles) {
 TEST_F(MnistFolder, IsCutToTheLimit) {
   const DataPair pair = load_dataset(spec(",limit=7"));
   EXPECT_EQ(pair.train.size(), 7U);
-  EXPECT_EQ(pair.train.pixels.size(), 7U * 6U);
+  EXPECT_EQ(image_bytes(pair.train).pixels.size(), 7U * 6U);
   EXPECT_EQ(pair.test.size(), 5U);
   EXPECT_EQ(load_dataset(spec(",limit=0")).train.size(), 20U);
   EXPECT_EQ(load_dataset(spec(",limit=1000")).train.size(), 20U);
@@ -326,13 +328,13 @@ TEST_F(MnistFolder, HoldsOutItsLastTrainingSamplesInPlaceOfTheTestSet) {
   const DataPair pair = load_dataset(spec(",holdout=3"));
   ASSERT_EQ(pair.train.size(), 17U);
   ASSERT_EQ(pair.test.size(), 3U);
-  std::vector<std::uint8_t> labels = pair.train.labels;
-  labels.insert(labels.end(), pair.test.labels.begin(), pair.test.labels.end());
-  std::vector<std::uint8_t> pixels = pair.train.pixels;
-  pixels.insert(pixels.end(), pair.test.pixels.begin(), pair.test.pixels.end());
-  EXPECT_EQ(labels, all.train.labels);
-  EXPECT_EQ(pixels, all.train.pixels);
-  EXPECT_EQ(pair.test.mean, pair.train.mean);
+  std::vector<std::uint8_t> labels = image_bytes(pair.train).labels;
+  labels.insert(labels.end(), image_bytes(pair.test).labels.begin(), image_bytes(pair.test).labels.end());
+  std::vector<std::uint8_t> pixels = image_bytes(pair.train).pixels;
+  pixels.insert(pixels.end(), image_bytes(pair.test).pixels.begin(), image_bytes(pair.test).pixels.end());
+  EXPECT_EQ(labels, image_bytes(all.train).labels);
+  EXPECT_EQ(pixels, image_bytes(all.train).pixels);
+  EXPECT_EQ(image_bytes(pair.test).mean, image_bytes(pair.train).mean);
   EXPECT_EQ(load_dataset(spec(",holdout=3,limit=5")).train.size(), 5U);
   EXPECT_EQ(load_dataset(spec(",holdout=0")).test.size(), 5U);
   expect_parts(refusal([&] { load_dataset(spec(",holdout=20")); }), {"holdout=20", "20 training samples"});

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "support/image_bytes.h"
 #include "support/refusal.h"
 #include "tacit/core/error.h"
 #include "tacit/core/text.h"
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::expect_parts;
+using test::image_bytes;
 using test::refusal;
 
 TEST(Datasets, HaveDifferentNamesAndAreDescribed) {
@@ -59,37 +61,42 @@ TEST(Datasets, ReadTheRealFashionMnist) {
   EXPECT_EQ(pair.train.size(), 60'000U);
   EXPECT_EQ(pair.test.size(), 10'000U);
   EXPECT_EQ(pair.train.shape, (ImageShape{1, 28, 28}));
-  EXPECT_NEAR(pair.train.mean[0], 0.2860F, 1e-3F);
-  EXPECT_NEAR(pair.train.spread[0], 0.3530F, 1e-3F);
-  EXPECT_EQ(std::count(pair.train.labels.begin(), pair.train.labels.end(), 3), 6000);
+  EXPECT_NEAR(image_bytes(pair.train).mean[0], 0.2860F, 1e-3F);
+  EXPECT_NEAR(image_bytes(pair.train).spread[0], 0.3530F, 1e-3F);
+  EXPECT_EQ(std::count(image_bytes(pair.train).labels.begin(), image_bytes(pair.train).labels.end(), 3),
+            6000);
 }
 
 TEST(Synthetic, IsTheSameForTheSameSeed) {
   const DataPair a = load_dataset("synthetic:samples=50,test=20,seed=3");
   const DataPair b = load_dataset("synthetic:samples=50,test=20,seed=3");
-  EXPECT_EQ(a.train.pixels, b.train.pixels);
-  EXPECT_EQ(a.test.pixels, b.test.pixels);
+  EXPECT_EQ(image_bytes(a.train).pixels, image_bytes(b.train).pixels);
+  EXPECT_EQ(image_bytes(a.test).pixels, image_bytes(b.test).pixels);
 }
 
 TEST(Synthetic, DiffersForAnotherSeedAndBetweenTrainAndTest) {
   const DataPair a = load_dataset("synthetic:samples=20,test=20,seed=3");
-  EXPECT_NE(a.train.pixels, load_dataset("synthetic:samples=20,test=20,seed=4").train.pixels);
-  EXPECT_NE(a.train.pixels, a.test.pixels);
+  EXPECT_NE(image_bytes(a.train).pixels,
+            image_bytes(load_dataset("synthetic:samples=20,test=20,seed=4").train).pixels);
+  EXPECT_NE(image_bytes(a.train).pixels, image_bytes(a.test).pixels);
 }
 
 TEST(Synthetic, HasTheSameFirstSamplesWhateverTheirNumber) {
   const DataPair few = load_dataset("synthetic:samples=10,test=5");
   const DataPair many = load_dataset("synthetic:samples=30,test=9");
-  EXPECT_TRUE(std::equal(few.train.pixels.begin(), few.train.pixels.end(), many.train.pixels.begin()));
-  EXPECT_TRUE(std::equal(few.test.pixels.begin(), few.test.pixels.end(), many.test.pixels.begin()));
+  EXPECT_TRUE(std::equal(image_bytes(few.train).pixels.begin(), image_bytes(few.train).pixels.end(),
+                         image_bytes(many.train).pixels.begin()));
+  EXPECT_TRUE(std::equal(image_bytes(few.test).pixels.begin(), image_bytes(few.test).pixels.end(),
+                         image_bytes(many.test).pixels.begin()));
 }
 
 TEST(Synthetic, TakesTheShapeItIsAsked) {
   const DataPair pair = load_dataset("synthetic:samples=12,test=6,classes=4,channels=3,size=9");
   EXPECT_EQ(pair.train.shape, (ImageShape{3, 9, 9}));
-  EXPECT_EQ(pair.train.pixels.size(), 12U * 3 * 9 * 9);
+  EXPECT_EQ(image_bytes(pair.train).pixels.size(), 12U * 3 * 9 * 9);
   EXPECT_EQ(pair.train.classes, 4);
-  EXPECT_EQ(*std::max_element(pair.train.labels.begin(), pair.train.labels.end()), 3);
+  EXPECT_EQ(*std::max_element(image_bytes(pair.train).labels.begin(), image_bytes(pair.train).labels.end()),
+            3);
 }
 
 TEST(Synthetic, RefusesWhatIsOutOfBounds) {
@@ -172,6 +179,7 @@ TEST(Gather, GivesZeroMeanAndUnitSpreadPerChannelOnTheTrainSet) {
 
 TEST(Gather, TakesTheAskedSamplesInTheAskedOrder) {
   const Dataset train = load_dataset("synthetic:samples=20,test=1,size=4").train;
+  const ImageBytes& bytes = image_bytes(train);
   const std::vector<std::uint32_t> asked{13, 2, 13};
   Batch batch;
   gather(train, first_indices(9), batch);  // memory of another size is reused
@@ -180,20 +188,20 @@ TEST(Gather, TakesTheAskedSamplesInTheAskedOrder) {
   EXPECT_EQ(batch.labels, (std::vector<std::int64_t>{3, 2, 3}));
   ASSERT_EQ(batch.images.size(), 3U * 16U);
   for (std::size_t i = 0; i < batch.images.size(); ++i) {
-    const float pixel = static_cast<float>(train.pixels[asked[i / 16] * 16 + i % 16]) / 255.0F;
-    EXPECT_NEAR(batch.images[i], (pixel - train.mean[0]) / train.spread[0], 1e-5F);
+    const float pixel = static_cast<float>(bytes.pixels[asked[i / 16] * 16 + i % 16]) / 255.0F;
+    EXPECT_NEAR(batch.images[i], (pixel - bytes.mean[0]) / bytes.spread[0], 1e-5F);
   }
 }
 
 TEST(Gather, StaysFiniteWhereAllPixelsAreEqual) {
-  Dataset data;
+  ImageBytes data;
   data.shape = {1, 1, 2};
   data.classes = 1;
   data.pixels = {255, 255};
   data.labels = {0};
   data.mean[0] = 1.0F;
   Batch batch;
-  gather(data, first_indices(1), batch);
+  gather(in_memory(data), first_indices(1), batch);
   EXPECT_EQ(batch.images, (std::vector<float>{0.0F, 0.0F}));
 }
 

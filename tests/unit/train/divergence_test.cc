@@ -60,10 +60,12 @@ TEST(Divergence, IsNotSaidOfRunsWithoutLosses) {
 }
 
 TEST(Divergence, AGuessKnowsHowFrequentEachClassIs) {
-  DataPair data;
-  data.train.classes = data.test.classes = 4;
-  data.train.labels = {0, 1, 0, 1};
-  data.test.labels = {0, 0, 0, 1, 2};
+  ImageBytes train;
+  ImageBytes test;
+  train.classes = test.classes = 4;
+  train.labels = {0, 1, 0, 1};
+  test.labels = {0, 0, 0, 1, 2};
+  const DataPair data{in_memory(train), in_memory(test)};
   const Guess guess = guess_of(data);
   EXPECT_DOUBLE_EQ(guess.accuracy, 0.6);
   EXPECT_DOUBLE_EQ(guess.loss, std::log(2.0));

@@ -83,6 +83,20 @@ TEST(Sampler, RepeatsItselfForTheSameSeedWhateverWasAskedBefore) {
   EXPECT_EQ(third, whole_epoch(steady, 2, 2));
 }
 
+TEST(Sampler, WantsTheSamplesOfAStepOfTheRunWithItsEpochAndSeed) {
+  Sampler sampler(100, 10, 2, 7);
+  Sampler plain(100, 10, 2, 7);
+  const Wanted second = sampler.wanted(5 + 3, 1);
+  EXPECT_EQ(second.epoch, 1);
+  EXPECT_EQ(second.seed, 7U);
+  const auto same = plain.indices(1, 3, 1);
+  EXPECT_TRUE(std::equal(same.begin(), same.end(), second.indices.begin(), second.indices.end()));
+  const Wanted piece = sampler.wanted_piece(5 + 3, 3, 4);
+  EXPECT_EQ(piece.epoch, 1);
+  const auto quarter = plain.piece(1, 3, 3, 4);
+  EXPECT_TRUE(std::equal(quarter.begin(), quarter.end(), piece.indices.begin(), piece.indices.end()));
+}
+
 TEST(Sampler, SaysWhichBatchWouldFit) {
   expect_parts(refusal([] { Sampler(100, 64, 8, 1); }),
                {"batch of 64", "8 ranks", "100 samples", "batch of 12 per worker or less"});
