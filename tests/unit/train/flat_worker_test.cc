@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -51,13 +52,15 @@ constexpr std::int64_t kSteps = 50;
 // A worker with all that it stands on.
 class OwnWorker {
  public:
-  explicit OwnWorker(Process& me, const std::string& optimizer = "sgd")
+  explicit OwnWorker(Process& me, const std::string& optimizer = "sgd",
+                     const Dataset& data = test_data().train, std::size_t batch = kBatch,
+                     std::int64_t steps = kSteps)
       : model(make_model(builtin_models(), "mlp:hidden=9", test_context(1))),
         optimizer_(make_optimizer(optimizer)),
         schedule_(make_schedule("cosine:warmup=5")),
-        sampler_(test_data().train.size(), kBatch, me.size(), 1),
+        sampler_(data.size(), batch, me.size(), 1),
         times_(me),
-        worker(me, 1, {model, *optimizer_, *schedule_, 0.1, kSteps, test_data().train, sampler_, times_}) {}
+        worker(me, 1, {model, *optimizer_, *schedule_, 0.1, steps, data, sampler_, times_}) {}
 
   NormedModel model;
 
@@ -73,6 +76,49 @@ class OwnWorker {
 
 void on_ranks(int ranks, const std::function<void(Process&)>& body) {
   World::threads(ranks, {.limits = {Seconds(60), Seconds(20), nullptr}}).run(body);
+}
+
+// The samples of another, which takes note of what it is told and asked.
+class ToldSamples final : public Samples {
+ public:
+  using Batches = std::vector<std::pair<std::int64_t, std::vector<std::uint32_t>>>;  // epochs and indices
+  explicit ToldSamples(Samples& inner) : inner_(inner) {}
+  std::size_t size() const override { return inner_.size(); }
+  std::vector<std::size_t> per_class() const override { return inner_.per_class(); }
+  std::uint64_t hash(std::uint64_t before) const override { return inner_.hash(before); }
+  void gather(const Wanted& wanted, Batch& out) override {
+    note(wanted, asked);
+    inner_.gather(wanted, out);
+  }
+  int batches_ahead() const override { return 2; }
+  void expect(const Wanted& wanted) override { note(wanted, told); }
+  std::vector<std::string> take_warnings(bool /*at_end*/) override { return {}; }
+
+  Batches asked;
+  Batches told;
+
+ private:
+  static void note(const Wanted& wanted, Batches& batches) {
+    batches.emplace_back(wanted.epoch, std::vector(wanted.indices.begin(), wanted.indices.end()));
+  }
+  Samples& inner_;
+};
+
+TEST(FlatWorker, TellsTheDataOfEachStepOfTheRunOnceAndBeforeItsTurn) {
+  on_ranks(2, [](Process& me) {
+    const Dataset& plain = test_data().train;
+    auto samples = std::make_unique<ToldSamples>(*plain.samples);
+    ToldSamples& told = *samples;
+    const Dataset data{plain.shape, plain.classes, std::move(samples)};
+    OwnWorker own(me, "sgd", data, plain.size() / 4, 5);  // two steps an epoch
+    for (std::int64_t t = 0; t < 5; ++t) {
+      own.worker.set_t(t);
+      own.worker.compute();
+      EXPECT_EQ(told.told.size(), static_cast<std::size_t>(std::min<std::int64_t>(t + 2, 4)));
+    }
+    EXPECT_EQ(told.asked.back().first, 2);
+    EXPECT_EQ(told.told, ToldSamples::Batches(told.asked.begin() + 1, told.asked.end()));
+  });
 }
 
 constexpr const char* kOptimizers[] = {"sgd", "sgd:momentum=0.9,nesterov", "adam", "adamw"};
