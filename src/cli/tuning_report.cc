@@ -133,6 +133,7 @@ std::string toml_run(const Contender& contender, const Choice& c) {
   if (contender.name != contender.strategy) text += fmt::format("name = {}\n", toml_text(contender.name));
   if (!contender.compress.empty()) text += fmt::format("compress = {}\n", toml_text(contender.compress));
   if (!contender.optimizer.empty()) text += fmt::format("optimizer = {}\n", toml_text(contender.optimizer));
+  if (!contender.shards.empty()) text += fmt::format("shards = {}\n", toml_text(contender.shards));
   const std::string sure = sureness(c);
   std::string remark;
   if (!c.best)
@@ -182,6 +183,8 @@ std::string tuned_toml(const Experiment& result, const std::string& cluster, con
   text += fmt::format("title = {}\ncluster = {}\n", toml_text(result.title), toml_text(cluster));
   if (result.base.workers) text += fmt::format("workers = {}\n", *result.base.workers);
   text += fmt::format("model = {}\ndata = {}\n", toml_text(s.model), toml_text(s.data));
+  if (s.train.shards != TrainOptions{}.shards)
+    text += fmt::format("shards = {}\n", toml_text(s.train.shards));
   text += s.train.steps > 0 ? fmt::format("steps = {}\n", s.train.steps)
                             : fmt::format("epochs = {}\n", s.train.epochs);
   text += fmt::format("batch = {}\nschedule = {}\noptimizer = {}\n", s.train.batch,

@@ -182,12 +182,15 @@ TEST(Tuning, AnExperimentWithTheRatesLeavesNoRunOut) {
   result.base.training.data = "mnist";
   result.base.training.train.target = 0.8;
   result.seeds = {1, 2};
+  result.base.training.train.shards = "classes:2";
   result.contenders = {Contender{"ssgd", "ssgd"}, Contender{"bold", "local:period=8"}};
+  result.contenders[1].shards = "iid";
   const Tuning t = tuning_with({choice({0.1, 0.2, 0.4}, {{0.5, 0.5}, {0.8, 0.8}, {0.81, 0.7}}),
                                 choice({1, 2}, {{-0.5, 0.5}, {-0.5, 0.1}})},
                                2);
   const std::string text = tuned_toml(result, "demo-8", t);
-  for (const char* words : {"title = \"a \\\"title\\\"\"\n", "cluster = \"demo-8\"\n", "data = \"mnist\"\n",
+  for (const char* words : {"title = \"a \\\"title\\\"\"\n", "cluster = \"demo-8\"\n",
+                            "data = \"mnist\"\nshards = \"classes:2\"\n", "shards = \"iid\"\nlr",
                             "target = 0.8\n", "seeds = [1, 2]\n", "strategy = \"ssgd\"\nlr = 0.2  # not sure",
                             "name = \"bold\"\n", "lr = 1  # no rate of the grid has a whole result"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
