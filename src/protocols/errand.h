@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -21,8 +22,12 @@ class Errand {
 
   bool out() const { return pending_ != nullptr; }
   bool back() const { return out() && pending_->done(); }
+  // Whether it is back in step t, or was begun `lag` steps ago.
+  bool due(std::int64_t t, std::int64_t lag) const { return back() || (out() && t - begun_ >= lag); }
 
-  void begin(std::function<void()> fn) {
+  // t: the step, for due().
+  void begin(std::function<void()> fn, std::int64_t t = 0) {
+    begun_ = t;
     pending_ = beside_->start([fn = std::move(fn)](Collectives&) { fn(); });
   }
   // Waits for the call to end. False if none was under way, or if its peer was lost and the world goes on without it.
@@ -41,6 +46,7 @@ class Errand {
   const bool survives_;
   const std::unique_ptr<Comm> beside_;
   std::unique_ptr<Pending> pending_;
+  std::int64_t begun_ = 0;  // the step
 };
 
 }  // namespace tacit

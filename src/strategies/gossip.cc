@@ -34,12 +34,12 @@ class PullGossip final : public Strategy {
   }
 
   void step(Worker& w) override {
-    if (pull_->back() || (pull_->out() && w.t() - asked_ >= lag_)) ready_ = pull_->end();
+    if (pull_->due(w.t(), lag_)) ready_ = pull_->end();
     merge(w.params());
     w.apply(w.gradient());  // x_i <- x_i - eta g_i
     board_->publish(w.params(), w.t());
     const std::optional<int> j = pull_->out() ? std::nullopt : draw_(w);
-    if (j) ask(*j, w.t());
+    if (j) pull_->begin([this, peer = *j] { board_->read(peer, y_->view()); }, w.t());  // y <- x_j
     if (lag_ > 0 || !(ready_ = pull_->end())) return;
     merge(w.params());
     board_->publish(w.params(), w.t());
@@ -74,18 +74,13 @@ class PullGossip final : public Strategy {
   void rejoin(Worker& w, StateReader&) override { board_->publish(w.params(), w.t()); }
 
  private:
-  void ask(int peer, std::int64_t t) {
-    asked_ = t;
-    pull_->begin([this, peer] { board_->read(peer, y_->view()); });  // y <- x_j
-  }
   void merge(FloatView x) {
     if (std::exchange(ready_, false)) kernels::average(y_->view(), x);  // x_i <- (x_i + y) / 2
   }
 
   const PeerDraw draw_;
   const std::int64_t lag_;
-  std::int64_t asked_ = 0;  // the step of the pull that is under way
-  bool apart_ = true;       // until finish
+  bool apart_ = true;  // until finish
   std::optional<Buffer> y_;
   bool ready_ = false;  // y is there and not yet in x
   std::optional<Board> board_;
