@@ -84,7 +84,7 @@ class ToldSamples final : public Samples {
   using Batches = std::vector<std::pair<std::int64_t, std::vector<std::uint32_t>>>;  // epochs and indices
   explicit ToldSamples(Samples& inner) : inner_(inner) {}
   std::size_t size() const override { return inner_.size(); }
-  std::vector<std::size_t> per_class() const override { return inner_.per_class(); }
+  std::vector<std::uint32_t> labels() const override { return inner_.labels(); }
   std::uint64_t hash(std::uint64_t before) const override { return inner_.hash(before); }
   void gather(const Wanted& wanted, Batch& out) override {
     note(wanted, asked);
