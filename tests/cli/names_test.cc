@@ -29,7 +29,7 @@ TEST_F(Cli, AStrategyIsListedWithEveryOptionItsBoundsAndItsMeaning) {
   const auto gossip = json("list strategies gossip --json");
   std::vector<std::string> keys;
   for (const auto& option : gossip.at("options")) keys.push_back(option.at("key"));
-  EXPECT_EQ(keys, (std::vector<std::string>{"period", "probability", "peers", "mode", "overlap", "push_sum",
+  EXPECT_EQ(keys, (std::vector<std::string>{"period", "probability", "peers", "mode", "lag", "push_sum",
                                             "braking"}));
   EXPECT_EQ(gossip.at("options").at(0).at("default"), "1");
   EXPECT_EQ(gossip.at("options").at(2).at("range"), "uniform, ring or exponential");
