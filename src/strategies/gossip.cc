@@ -6,9 +6,8 @@
 // Symbols     x_i = w.params()   tau = period   R = what came   push_sum: z_i = w.params(), w_i in mass_, x_i = w_i z_i
 // Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
 // Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i, sum w_i (tests/strategies/gossip_test.cc).
-// Differs     a pull is on its way during the next gradient, which is therefore taken at x_i before the average
-//             (lag=0: as in the paper). While an exchange is under way no other begins. Momentum stays local.
-//             push_sum steps on z_i: x_i + w_i U(g_i), not x_i + U(g_i), as w_i may be small and U / w_i large.
+// Differs     a pull is on its way during the next gradient, taken at x_i before the average (lag=0: as in the paper).
+//             No other begins meanwhile. Momentum stays local. push_sum: z_i + U(g_i), as U / w_i may be large.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -45,6 +44,7 @@ class PullGossip final : public Strategy {
     board_->publish(w.params(), w.t());
   }
 
+  void settle(Worker&) override { ready_ = pull_->end() || ready_; }
   void model(Worker& w, FloatView out) override {
     copy(w.params(), out);
     if (apart_) w.comm().mean(out);
@@ -58,8 +58,8 @@ class PullGossip final : public Strategy {
     apart_ = false;
   }
 
-  void save(Worker&, StateWriter& state) override {
-    if (pull_->out()) ready_ = pull_->end();
+  void save(Worker& w, StateWriter& state) override {
+    settle(w);
     state.write("gossip.x", board_->latest()->x.view());  // what peers read until the next step ends
     state.write("gossip.ready", std::uint64_t{ready_ ? 1U : 0U});
     state.write("gossip.y", ConstFloatView(y_->view()));
