@@ -6,7 +6,7 @@
 // Symbols     x_i = w.params()   tau = period   R = what came   push_sum: z_i = w.params(), w_i in mass_, x_i = w_i z_i
 // Cost        d floats sent and d received per exchange, one exchange per tau steps, whatever the number of ranks.
 // Reduces to  plain SGD alone for probability=0; push_sum conserves sum x_i, sum w_i (tests/strategies/gossip_test.cc).
-// Differs     a pull is on its way during the next gradient, taken at x_i before the average (lag=0: as in the paper).
+// Differs     lag > 0: a pull is on its way during the next gradients, the first of which is at x_i before the average.
 //             No other begins meanwhile. Momentum stays local. push_sum: z_i + U(g_i), as U / w_i may be large.
 #include <memory>
 #include <optional>
@@ -127,7 +127,7 @@ std::unique_ptr<Strategy> make(OptionReader& options, int /*ranks*/) {
   const PeerDraw draw = PeerDraw::read(options);
   const std::string modes[] = {"pull", "push"};
   const bool pulls = options.choice("mode", "pull", modes, {"who changes: who asks or is asked"}) == "pull";
-  const auto lag = options.integer("lag", 2, 0, kMany, {"pull: steps after which it is waited for"});
+  const auto lag = options.integer("lag", 0, 0, kMany, {"pull: steps after which it is waited for"});
   const bool push_sum = options.flag("push_sum", false, {"push: send a weight too, and keep the mean"});
   options.only_with(pulls ? "push_sum" : "lag", false, pulls ? "mode=push" : "mode=pull");
   if (pulls) return std::make_unique<PullGossip>(draw, lag);
