@@ -29,7 +29,7 @@ constexpr Seconds kLimit{30};
 // Those that survive, with the options that change how they talk; and every strategy there is.
 std::vector<std::string> strategies(bool survivors) {
   if (survivors)
-    return {"gossip",         "gossip:mode=push", "gossip:mode=push,push_sum", "gossip:lag=0", "wagma",
+    return {"gossip",         "gossip:mode=push", "gossip:mode=push,push_sum", "gossip:lag=2", "wagma",
             "wagma:period=3", "wagma:late=mean"};
   return builtin_strategies().names();
 }

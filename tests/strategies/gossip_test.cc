@@ -36,7 +36,7 @@ TEST(Gossip, APullTakesTheMeanOfBothAndLeavesThePeerAlone) {
 TEST(Gossip, AnOverlappedPullIsUsedAfterTheNextGradient) {
   NEEDS_SIMULATOR;
   simulate(cluster_of(2), [](Process& me) {
-    FewNumbers r(me, "gossip");
+    FewNumbers r(me, "gossip:lag=1");
     r.step(0);
     EXPECT_EQ(r.x(), static_cast<float>(me.rank() + 1));  // the pull is under way
     r.gradient(-4);
@@ -115,7 +115,7 @@ TEST(Gossip, WithoutExchangesEveryRankTrainsAloneUntilTheEnd) {
 
 TEST(Gossip, ReplicasComeTogetherByPullsAlone) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"gossip", "gossip:lag=0", "gossip:peers=ring", "gossip:peers=exponential",
+  for (const char* spec : {"gossip", "gossip:lag=2", "gossip:peers=ring", "gossip:peers=exponential",
                            "gossip:probability=0.5", "gossip:mode=push", "gossip:mode=push,push_sum"})
     simulate(cluster_of(5), [&](Process& me) {
       FewNumbers r(me, spec);
@@ -200,8 +200,7 @@ TEST(Gossip, AnExchangeSendsOneModelAndAHeader) {
   constexpr std::size_t kCount = 1000;
   constexpr std::uint64_t kExchange = 4 * kCount + 32;
   for (const int ranks : {2, 3, 5})
-    for (const char* mode :
-         {"gossip:", "gossip:lag=0,", "gossip:mode=push,", "gossip:mode=push,push_sum,"})
+    for (const char* mode : {"gossip:", "gossip:lag=2,", "gossip:mode=push,", "gossip:mode=push,push_sum,"})
       for (const std::int64_t period : {1, 3}) {
         const std::string spec = mode + ("period=" + std::to_string(period));
         EXPECT_EQ(payload_sent(ranks, spec, 12, kCount),
@@ -210,10 +209,11 @@ TEST(Gossip, AnExchangeSendsOneModelAndAHeader) {
       }
 }
 
-// Virtual time, not the machine's: a fast rank's steps take what its gradients take.
+// Virtual time, not the machine's: a fast rank's steps take what its gradients take, and its pulls where it waits for them.
 TEST(Gossip, NobodyWaitsForAStraggler) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"gossip", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
+  for (const std::string spec : {"gossip", "gossip:lag=2", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
+    const double pulls = spec == "gossip" ? 0.05 : 1e-6;
     Cluster cluster = cluster_of(4);
     cluster.stragglers.push_back({.ranks = {3}, .factor = 20});
     simulate(cluster, [&](Process& me) {
@@ -222,7 +222,7 @@ TEST(Gossip, NobodyWaitsForAStraggler) {
       const Seconds start = me.tasks().clock().now();
       for (std::int64_t t = 0; t < 50; ++t) r.step(t);
       const double expected = me.rank() == 3 ? 10 : 0.5;
-      EXPECT_NEAR((me.tasks().clock().now() - start).count(), expected, 1e-6) << spec;
+      EXPECT_NEAR((me.tasks().clock().now() - start).count(), expected, pulls) << spec;
       r.strategy->finish(r.worker);
     });
   }
@@ -235,12 +235,12 @@ TEST(Gossip, GoesOnWheneverARankCrashes) {
 
 TEST(Gossip, AResumedRunGivesTheSameBits) {
   NEEDS_SIMULATOR;
-  for (const char* spec : {"gossip", "gossip:lag=0", "gossip:mode=push", "gossip:mode=push,push_sum"})
+  for (const char* spec : {"gossip", "gossip:lag=2", "gossip:mode=push", "gossip:mode=push,push_sum"})
     expect_resume(cluster_of(3), spec);
 }
 
 TEST(Gossip, LearnsWithEveryModeAndGraph) {
-  for (const char* spec : {"gossip:lag=0", "gossip:peers=ring,period=4", "gossip:peers=exponential",
+  for (const char* spec : {"gossip:lag=2", "gossip:peers=ring,period=4", "gossip:peers=exponential",
                            "gossip:probability=0.3", "gossip:mode=push", "gossip:mode=push,push_sum"}) {
     const Trained run = train({.strategy = spec, .steps = 40, .global_batch = 120});
     EXPECT_LT(*run.summary.loss, 0.6 * run.first_loss) << spec;
