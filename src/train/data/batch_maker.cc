@@ -36,7 +36,11 @@ void BatchMaker::gather(const Wanted& wanted, Batch& out) {
   const MutexLock lock(mutex_);
   while (order->done < order->begun) done_.wait(mutex_);
   orders_.remove(order);
-  if (order->error) std::rethrow_exception(order->error);
+  if (order->error) {
+    order->begun = order->indices.size();  // nobody begins more of it
+    // Taken out of it: a thread that still holds the order is not the last to hold what its caller is looking at.
+    std::rethrow_exception(std::exchange(order->error, nullptr));
+  }
   std::swap(out, order->batch);
   if (spare_.size() < kSpares) spare_.push_back(std::move(order->batch));
 }
@@ -154,7 +158,7 @@ bool BatchMaker::make_slot(Order& order) {
   {
     const MutexLock lock(mutex_);
     ++order.done;
-    if (error && !order.error) order.error = error;
+    if (error && !order.error) order.error = std::move(error);
     ready = order.claimed && order.done == order.begun;
   }
   if (ready) done_.notify_all();
