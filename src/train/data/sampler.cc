@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "tacit/core/error.h"
-#include "tacit/core/rng.h"
 #include "tacit/train/dataset.h"
+#include "train/data/shuffle.h"
 
 namespace tacit {
 namespace {
@@ -69,8 +68,7 @@ std::span<const std::uint32_t> Sampler::order(std::int64_t epoch) {
     // From the identity each time: a resumed run must see the order of a run that never stopped.
     std::iota(order_.begin(), order_.end(), 0U);
     Rng rng(seed_, Rng::kEveryRank, epoch, Rng::Use::kShuffle);
-    for (std::size_t left = order_.size(); left > 1; --left)
-      std::swap(order_[left - 1], order_[rng.below(left)]);
+    shuffle(order_, rng);
     epoch_ = epoch;
   }
   return order_;

@@ -12,6 +12,7 @@
 #include "tacit/core/rng.h"
 #include "tacit/core/text.h"
 #include "train/data/dirichlet.h"
+#include "train/data/shuffle.h"
 
 namespace tacit {
 namespace {
@@ -24,12 +25,6 @@ constexpr int kDraws = 100;  // of Dirichlet shares, until nobody is left withou
 enum class Before : std::int64_t { kOrder = -1, kClasses = -2, kShares = -3 };
 Rng draws(std::uint64_t seed, Before what) {
   return {seed, Rng::kEveryRank, static_cast<std::int64_t>(what), Rng::Use::kShuffle};
-}
-
-template <class Sequence>
-void shuffle(Sequence& values, Rng& rng) {
-  for (std::size_t left = values.size(); left > 1; --left)
-    std::swap(values[left - 1], values[rng.below(left)]);
 }
 
 template <class Number>
